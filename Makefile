@@ -13,8 +13,8 @@ check:
 	.ci/modules go vet ./...
 	.ci/modules go tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...
 	.ci/deadcode
-	go test -run '^TestArch' .
-	@go test -count=1 -v -run '^TestArchSizes$$' . | sed -n 's/^.*warning: /warning: /p'
+	go test -run '^TestArch' ./internal/house
+	@go test -count=1 -v -run '^TestArchSizes$$' ./internal/house | sed -n 's/^.*warning: /warning: /p'
 	go test ./...
 	.ci/modules go test ./...
 
@@ -61,7 +61,7 @@ interop-latest:
 	[ -n "$$version" ] || { echo "npm knows no version: make interop-latest VERSION=2.1.332" >&2; exit 2; }; \
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude "$$version" || exit; \
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS="$$version" WAGGLE_TEST=full WAGGLE_REQUIRE=claude,tmux,git \
-		go test -count=1 -timeout 60m $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)
+		go test -count=1 -timeout 60m $$(grep -rl --include='*_test.go' waggle/internal/test/claudetest . | xargs -n 1 dirname | sort -u)
 
 # The files of a release, in dist/: for one system make dist SYSTEMS=linux/amd64
 dist:

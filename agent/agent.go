@@ -18,8 +18,8 @@ import (
 	"io"
 	"time"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -35,7 +35,7 @@ type Agent interface {
 // turn is taken up after a crash: words that the session before was given in it (Listener).
 type Work struct {
 	Task *Task
-	Mail []waggle.Mail
+	Mail []protocol.Mail
 	Cwd  string // where it is done; a task says where itself
 	// Conversation is the id of the member's conversation (Account), which a Session goes on with;
 	// "": there is none yet.
@@ -196,7 +196,7 @@ type Listener interface {
 	// Hear is given messages right before the agent's next tool call is asked, from the goroutine
 	// that asks. It returns before anything of the call happens; an error is logged and delays
 	// nothing.
-	Hear(ctx context.Context, mails []waggle.Mail) error
+	Hear(ctx context.Context, mails []protocol.Mail) error
 }
 
 // Hears reports whether agents of a kind are Listeners.

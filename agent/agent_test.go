@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/agent"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -246,7 +246,7 @@ var ownKinds = agent.Kinds()
 
 func TestChatTurns(t *testing.T) {
 	for _, kind := range ownKinds {
-		res, err := newAgent(t, kind, `{}`).Turn(t.Context(), &fakeHost{t: t}, agent.Work{Mail: []waggle.Mail{{From: "a", Text: "hi"}}})
+		res, err := newAgent(t, kind, `{}`).Turn(t.Context(), &fakeHost{t: t}, agent.Work{Mail: []protocol.Mail{{From: "a", Text: "hi"}}})
 		if err != nil || res.Failed {
 			t.Errorf("%s: %+v, %v", kind, res, err)
 		}

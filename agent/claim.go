@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Claim is the answer to a call that the agent runs itself (Gate.Ask). When it is Allowed, its
@@ -13,7 +13,7 @@ import (
 // A claim that is not Done when the turn ends has an unknown end on record.
 type Claim struct {
 	Answer
-	ID waggle.RequestID
+	ID protocol.RequestID
 	// Input is what was allowed, which may differ from what was asked; nil when nothing was.
 	Input json.RawMessage
 	// Ran is what a call did that ran in this turn before a crash: it is not allowed a second time,
@@ -24,7 +24,7 @@ type Claim struct {
 }
 
 // Granted returns an allowed claim for an implementation of Gate; end records what the call did.
-func Granted(a Answer, id waggle.RequestID, input json.RawMessage, end func(ctx context.Context, r Ran) error) Claim {
+func Granted(a Answer, id protocol.RequestID, input json.RawMessage, end func(ctx context.Context, r Ran) error) Claim {
 	a.Allowed = true
 	return Claim{Answer: a, ID: id, Input: input, end: end}
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/internal/cmdline"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -76,7 +76,7 @@ func reported(ctx context.Context, h Host, ran *Ran, r Result) (Result, error) {
 	if text == "" {
 		return r, nil
 	}
-	if waggle.DecodeText(text).Kind != waggle.KindText {
+	if protocol.DecodeText(text).Kind != protocol.KindText {
 		text = "its output:\n" + text
 	}
 	r.Summary = text
@@ -85,7 +85,7 @@ func reported(ctx context.Context, h Host, ran *Ran, r Result) (Result, error) {
 		words = r.Reason + "\n" + text
 	}
 	summary, _, _ := strings.Cut(words, "\n")
-	return r, h.Say(ctx, string(waggle.Lead), words, summary)
+	return r, h.Say(ctx, string(protocol.Lead), words, summary)
 }
 
 // shellCommand is a command as it is judged and as it is run.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle/internal/realpath"
+	"waggle/internal/fs/realpath"
 	"waggle/policy"
 )
 

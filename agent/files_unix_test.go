@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/internal/realpath"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 

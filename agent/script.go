@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waggle"
 	"waggle/internal/caught"
+	"waggle/protocol"
 )
 
 // ScriptSpec is a script member's settings: its steps for each task.
@@ -73,7 +73,7 @@ type NetworkStep struct {
 	Expect string `json:"expect,omitempty"`
 }
 
-// ProgressStep reports progress to the lead. Phase is one of waggle.Phases; "" is
+// ProgressStep reports progress to the lead. Phase is one of protocol.Phases; "" is
 // implementing.
 type ProgressStep struct {
 	Phase   string `json:"phase"`
@@ -123,7 +123,7 @@ var _ Listener = (*scriptAgent)(nil)
 
 // Hear implements Listener: a script continues with its steps and reports at the end how many
 // messages it was given.
-func (a *scriptAgent) Hear(_ context.Context, mails []waggle.Mail) error {
+func (a *scriptAgent) Hear(_ context.Context, mails []protocol.Mail) error {
 	a.heard.Add(int64(len(mails)))
 	return nil
 }
@@ -173,8 +173,8 @@ func (s Step) check() error {
 		return errors.New("network wants a host")
 	case s.Ask != nil && len(s.Ask.Questions) == 0:
 		return errors.New("ask_question wants at least one question")
-	case s.Progress != nil && s.Progress.Phase != "" && !slices.Contains(waggle.Phases(), s.Progress.Phase):
-		return fmt.Errorf("progress: phase %q is not one of %s", s.Progress.Phase, strings.Join(waggle.Phases(), ", "))
+	case s.Progress != nil && s.Progress.Phase != "" && !slices.Contains(protocol.Phases(), s.Progress.Phase):
+		return fmt.Errorf("progress: phase %q is not one of %s", s.Progress.Phase, strings.Join(protocol.Phases(), ", "))
 	case s.Use != nil && (s.Use.Tokens < 0 || s.Use.Tokens > maxUse || !(s.Use.USD >= 0 && s.Use.USD <= maxUse)):
 		return errors.New("use wants usd and tokens from 0 to a billion")
 	}

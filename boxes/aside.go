@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
 

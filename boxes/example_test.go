@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -27,7 +27,7 @@ func ExampleOf() {
 	if err != nil {
 		panic(err)
 	}
-	if err := box.Append(ctx, waggle.Envelope{From: "team-lead", Text: "Good morning", Timestamp: "2026-11-22T10:00:00.000Z"}); err != nil {
+	if err := box.Append(ctx, protocol.Envelope{From: "team-lead", Text: "Good morning", Timestamp: "2026-11-22T10:00:00.000Z"}); err != nil {
 		panic(err)
 	}
 	unread, err := box.Unread(ctx)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // What the owner of a mailbox fetches from a journal is put into the mailbox. A file that cannot be locked, because
@@ -22,7 +22,7 @@ func (h *Watched) locked(ctx context.Context, err error) error {
 }
 
 // hold keeps entries that could not be appended.
-func (h *Watched) hold(ctx context.Context, entries []waggle.Envelope) error {
+func (h *Watched) hold(ctx context.Context, entries []protocol.Envelope) error {
 	m := mailbox.NewMemory(mailbox.Options{})
 	if err := m.Append(ctx, entries...); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (h *Watched) give(ids []mailbox.ID) (others []mailbox.ID) {
 	return others
 }
 
-func envelopes(list []mailbox.Entry) []waggle.Envelope {
-	all := make([]waggle.Envelope, len(list))
+func envelopes(list []mailbox.Entry) []protocol.Envelope {
+	all := make([]protocol.Envelope, len(list))
 	for i, e := range list {
 		all[i] = e.Envelope
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -84,7 +84,7 @@ func TestHeld(t *testing.T) {
 	if all, err := box.Entries(t.Context()); err != nil || len(all) != 3 || all[2].Envelope.Text != "three" {
 		t.Errorf("the file: %v, %v", all, err)
 	}
-	if err := h.Append(t.Context(), waggle.Envelope{Text: string(make([]byte, waggle.MaxText+1))}); !errors.Is(err, mailbox.ErrTooLarge) {
+	if err := h.Append(t.Context(), protocol.Envelope{Text: string(make([]byte, protocol.MaxText+1))}); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("too large: %v", err)
 	}
 }

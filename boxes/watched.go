@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // Values of Change.What.
@@ -65,9 +65,9 @@ var _ mailbox.Store = (*Watched)(nil)
 
 // WatchOptions are the settings of Watch.
 type WatchOptions struct {
-	Dir     string            // the team's directory
-	Archive string            // a private directory that outlives it
-	Name    waggle.MemberName // whose mailbox it is
+	Dir     string              // the team's directory
+	Archive string              // a private directory that outlives it
+	Name    protocol.MemberName // whose mailbox it is
 	Now     func() time.Time
 	// Tree: also keep a copy of the whole directory, if it was renamed and is
 	// still there. For one process of a team.
@@ -138,7 +138,7 @@ func (h *Watched) now(ctx context.Context) (mailbox.Store, error) {
 }
 
 // Append implements mailbox.Store.
-func (h *Watched) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (h *Watched) Append(ctx context.Context, entries ...protocol.Envelope) error {
 	s, err := h.now(ctx)
 	if err != nil {
 		return err

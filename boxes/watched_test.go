@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -22,8 +22,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func message(s string) waggle.Envelope {
-	return waggle.Envelope{From: "a", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
+func message(s string) protocol.Envelope {
+	return protocol.Envelope{From: "a", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
 }
 
 // home is a team with one mailbox and a Watched for it.
@@ -154,12 +154,12 @@ func TestGoneBefore(t *testing.T) {
 // TestOf: the dialect of a team decides whether a read entry stays in its mailbox.
 func TestOf(t *testing.T) {
 	root := team.Root{Path: t.TempDir()}
-	for name, left := range map[waggle.TeamName]int{"api": 1, "session-0123abcd": 0} {
+	for name, left := range map[protocol.TeamName]int{"api": 1, "session-0123abcd": 0} {
 		b := boxes.Of(root, name)
 		must(t, os.MkdirAll(b.Team, 0o700))
 		box, err := b.Open("bob", mailbox.Options{})
 		must(t, err)
-		foreign, err := waggle.ParseEnvelope([]byte(`{"from":"team-lead","text":"x","timestamp":"t","lead_sig":"s","ours":{"a":1},"read":false}`))
+		foreign, err := protocol.ParseEnvelope([]byte(`{"from":"team-lead","text":"x","timestamp":"t","lead_sig":"s","ours":{"a":1},"read":false}`))
 		must(t, err)
 		must(t, box.Append(t.Context(), foreign))
 		list, err := box.Unread(t.Context())

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -19,13 +19,13 @@ func history(tb testing.TB, n int) []journal.Record {
 	add := func(kind string, w journal.Writer, body any) {
 		recs = append(recs, recordOf(tb, len(recs)+1, kind, w, body))
 	}
-	add(record.KindOpened, operator, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+	add(record.KindOpened, operator, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: 1})
 	add(record.KindPolicy, operator, record.PolicySet{Policy: policy.Policy{Version: 1}})
 	add(record.KindJoined, operator, record.Joined{Instance: "i", Name: "ada"})
 	for i := range n {
-		k := record.Key{Instance: "i", Kind: tool, ID: waggle.RequestID(fmt.Sprint("perm-", i))}
+		k := record.Key{Instance: "i", Kind: tool, ID: protocol.RequestID(fmt.Sprint("perm-", i))}
 		d := record.DigestOf(uid, k, bash)
-		m := mailOf(waggle.KindPermissionResponse, "ada")
+		m := mailOf(protocol.KindPermissionResponse, "ada")
 		m.SHA256, m.Envelope = record.HashText(string(k.ID)), []byte(`{"from":"team-lead","text":"{\"type\":\"permission_response\"}","timestamp":"2026-11-20T16:00:00.000Z"}`)
 		add(record.KindSeen, lead, record.Seen{Entry: fmt.Sprint("e", i), Ref: uint64(i), Instance: "i", Kind: tool, ID: k.ID, Digest: d, Ask: &bash})
 		add(record.KindDecided, operator, record.Decided{Key: k, Digest: d, Decision: record.DecisionAllow, By: policy.RoleOperator, Policy: 1, Mail: m})
@@ -61,7 +61,7 @@ func BenchmarkPass(b *testing.B) {
 		if len(l.Due(start))+len(l.Outbox())+len(l.Unclosed("i"))+len(l.Pending()) > 0 {
 			b.Fatal("something is open")
 		}
-		l.Vouches("i", waggle.KindPermissionResponse, "x")
+		l.Vouches("i", protocol.KindPermissionResponse, "x")
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,7 +24,7 @@ func TestBriefForgets(t *testing.T) {
 	w.round()
 	w.decide(verdict(w.request(over), true), operator)
 	w.round()
-	w.see(w.box.put(envelope("eve", encode(t, waggle.IdleNotification{From: "eve", Timestamp: stamp, IdleReason: "available"})), false))
+	w.see(w.box.put(envelope("eve", encode(t, protocol.IdleNotification{From: "eve", Timestamp: stamp, IdleReason: "available"})), false))
 	w.append(w.lead(), record.KindEnding, record.Ending{}) // ignored: only the operator ends the team
 	gone := w.say(ann, w.spoken("team-lead", "never mind"), record.Words{})
 	w.append(operator, record.KindClosed, record.Closed{Ref: uint64(gone.Seq), Evidence: record.Withdrawn})

@@ -8,11 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
 	"waggle/internal/budget"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -36,7 +36,7 @@ func (l *Leader) Budgets() *record.Budgets { return l.budgets.AsSet() }
 
 // BudgetNow is a budget as it holds now, with raises, and what has been used of it. own is the
 // member's journal for the budget of a member, and may be nil.
-func (l *Leader) BudgetNow(scope record.BudgetScope, name waggle.MemberName, own *Worker) (limit record.Limit, used record.Usage, ok bool) {
+func (l *Leader) BudgetNow(scope record.BudgetScope, name protocol.MemberName, own *Worker) (limit record.Limit, used record.Usage, ok bool) {
 	of := budget.Of{Scope: scope}
 	if scope == record.ScopeMember {
 		of.Name = name
@@ -170,15 +170,15 @@ func (w *Worker) Pause(l *Leader, m record.Mint) ([]journal.Draft, error) {
 	case w.budget != nil && (w.budget.Open() || w.refused(*e, l)):
 		return nil, nil
 	}
-	a := record.Ask{N: record.SumOf(waggle.KindPermissionRequest), Tool: record.BudgetTool, Input: e.Input(), Reason: e.String(), ToolUseID: "toolu_waggle_" + m.Nonce}
+	a := record.Ask{N: record.SumOf(protocol.KindPermissionRequest), Tool: record.BudgetTool, Input: e.Input(), Reason: e.String(), ToolUseID: "toolu_waggle_" + m.Nonce}
 	if w.Ready != nil {
 		a.Cwd = w.Ready.Cwd
 	}
-	if err := a.Check(waggle.KindPermissionRequest); err != nil {
+	if err := a.Check(protocol.KindPermissionRequest); err != nil {
 		return nil, err
 	}
-	k := record.Key{Instance: w.Instance, Kind: waggle.KindPermissionRequest, ID: message.NewID(waggle.KindPermissionRequest, w.Name, w.Team, m)}
-	mail, err := w.composed(w.color(l), waggle.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
+	k := record.Key{Instance: w.Instance, Kind: protocol.KindPermissionRequest, ID: message.NewID(protocol.KindPermissionRequest, w.Name, w.Team, m)}
+	mail, err := w.composed(w.color(l), protocol.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -44,7 +44,7 @@ func TestBudget(t *testing.T) {
 	set := record.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions, Allow: policy.MustRules("Budget", "Bash")},
 		Decide: record.Deciders{policy.GateTool: policy.DecideLeader}, Lead: &policy.Policy{Mode: policy.ModeBypassPermissions}}
 	w, m := working(t, set, false)
-	w.budgets(record.Budgets{Members: map[waggle.MemberName]record.Limit{"ada": {CostMicros: 1e6, Tokens: 1000}}})
+	w.budgets(record.Budgets{Members: map[protocol.MemberName]record.Limit{"ada": {CostMicros: 1e6, Tokens: 1000}}})
 	m.use(0.99, 999)
 	if e := m.w.Over(m.lead); e != nil || m.pause() != nil {
 		t.Fatalf("paused below its budget: %+v", e)

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -18,12 +18,12 @@ type staged struct {
 	w      *world
 	m      *member
 	toLead bool
-	env    waggle.Envelope // as its sender's journal has it
-	late   func()          // makes it late
+	env    protocol.Envelope // as its sender's journal has it
+	late   func()            // makes it late
 }
 
 // put puts an envelope where its kind is read and returns what was recorded.
-func (s staged) put(env waggle.Envelope) []journal.Record {
+func (s staged) put(env protocol.Envelope) []journal.Record {
 	if s.toLead {
 		return s.w.see(s.w.box.put(env, false))
 	}
@@ -31,7 +31,7 @@ func (s staged) put(env waggle.Envelope) []journal.Record {
 }
 
 // fate says what became of an entry.
-func (s staged) fate(env waggle.Envelope) machine.Fate {
+func (s staged) fate(env protocol.Envelope) machine.Fate {
 	shape := func() string {
 		if lm, _ := s.w.l.ByInstance(s.m.instance); lm.Left != nil { // its last message is kept for the report
 			return fmt.Sprint(lm.State(), len(s.w.l.Pending()), len(s.w.l.Outbox()))
@@ -52,7 +52,7 @@ func (s staged) fate(env waggle.Envelope) machine.Fate {
 		return machine.FateUnverified
 	case slices.Equal(kinds, []string{record.KindSeen, record.KindClosed}):
 		return machine.FateAbandoned
-	case slices.Equal(kinds, []string{record.KindSeen}) && !changed && isQuestion(waggle.Decode(env).Kind):
+	case slices.Equal(kinds, []string{record.KindSeen}) && !changed && isQuestion(protocol.Decode(env).Kind):
 		return machine.FateAgain
 	case slices.Equal(kinds, []string{record.KindSeen}) && !changed:
 		return machine.FateNoted
@@ -62,77 +62,77 @@ func (s staged) fate(env waggle.Envelope) machine.Fate {
 	return machine.Fate(fmt.Sprint(kinds, changed))
 }
 
-func isQuestion(k waggle.Kind) bool { return k == tool || k == host || k == plan }
+func isQuestion(k protocol.Kind) bool { return k == tool || k == host || k == plan }
 
 // stages sets the stage for every kind that has a sender.
-func stages(t *testing.T, kind waggle.Kind) staged {
+func stages(t *testing.T, kind protocol.Kind) staged {
 	s := staged{}
 	leave := func() {
 		s.w.command(s.m, func(lm *control.Member) ([]journal.Draft, error) { return s.w.l.Let(lm, record.LeftDied, ""), nil })
 	}
-	open := func(mail *record.Mail) waggle.Envelope {
+	open := func(mail *record.Mail) protocol.Envelope {
 		env, err := mail.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return env
 	}
-	said := func() waggle.Envelope { return open(s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
-	ordered := func() waggle.Envelope { os := s.w.l.Outbox(); return open(os[len(os)-1].Mail) }
-	ask := map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
-	say := func(p waggle.Payload, sd record.Said) {
+	said := func() protocol.Envelope { return open(s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
+	ordered := func() protocol.Envelope { os := s.w.l.Outbox(); return open(os[len(os)-1].Mail) }
+	ask := map[protocol.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
+	say := func(p protocol.Payload, sd record.Said) {
 		s.m.do(func() ([]journal.Draft, error) { return s.m.w.Say(p, sd, s.m.lead, s.m.mint()) })
 	}
-	answered := map[waggle.Kind]waggle.Kind{waggle.KindPermissionResponse: tool, waggle.KindSandboxPermissionResponse: host, waggle.KindPlanApprovalResponse: plan}
-	s.w, s.m = working(t, record.PolicySet{}, kind == plan || kind == waggle.KindPlanApprovalResponse)
-	now := waggle.FormatTime(s.m.now)
+	answered := map[protocol.Kind]protocol.Kind{protocol.KindPermissionResponse: tool, protocol.KindSandboxPermissionResponse: host, protocol.KindPlanApprovalResponse: plan}
+	s.w, s.m = working(t, record.PolicySet{}, kind == plan || kind == protocol.KindPlanApprovalResponse)
+	now := protocol.FormatTime(s.m.now)
 	switch kind {
 	case tool, host, plan:
 		s.m.ask(kind, ask[kind])
 		s.toLead, s.env, s.late = true, said(), leave
-	case waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse:
+	case protocol.KindPermissionResponse, protocol.KindSandboxPermissionResponse, protocol.KindPlanApprovalResponse:
 		k := s.m.ask(answered[kind], ask[answered[kind]])
 		s.m.flush()
 		s.w.pass()
 		s.w.decide(verdict(s.w.request(k), true), operator)
 		s.env = ordered()
 		s.late = func() {
-			if kind == waggle.KindPlanApprovalResponse {
+			if kind == protocol.KindPlanApprovalResponse {
 				s.m.ask(plan, record.Ask{Plan: "two"})
 				return
 			}
 			s.m.do(func() ([]journal.Draft, error) { return s.m.w.Withdraw(k, "not needed any more"), nil })
 		}
-	case waggle.KindModeSetRequest:
+	case protocol.KindModeSetRequest:
 		s.w.setMode(s.m, policy.ModePlan, policy.RoleOperator, operator)
 		s.env = ordered()
 		s.late = func() {
 			s.w.setMode(s.m, policy.ModeSafe, policy.RoleOperator, operator)
 			s.put(ordered())
 		}
-	case waggle.KindTeamPermissionUpdate:
+	case protocol.KindTeamPermissionUpdate:
 		s.w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(curl:*)")})
 		s.env = ordered()
 		s.late = func() {
 			s.w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(wget:*)")})
 			s.put(ordered())
 		}
-	case waggle.KindShutdownRequest:
+	case protocol.KindShutdownRequest:
 		s.w.shutdown(s.m, policy.RoleOperator)
 		s.env = ordered()
 		s.late = func() {
 			s.put(s.env)
 			s.m.answer(true)
 		}
-	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
+	case protocol.KindShutdownApproved, protocol.KindShutdownRejected:
 		s.w.shutdown(s.m, policy.RoleOperator)
 		s.w.round()
-		s.m.answer(kind == waggle.KindShutdownApproved)
+		s.m.answer(kind == protocol.KindShutdownApproved)
 		s.toLead, s.env, s.late = true, said(), leave
-	case waggle.KindIdleNotification:
+	case protocol.KindIdleNotification:
 		s.m.idle()
 		s.toLead, s.env, s.late = true, said(), leave
-	case waggle.KindTaskAssignment:
+	case protocol.KindTaskAssignment:
 		s.w.assign(s.m, record.Task{ID: "2", Subject: "more", Instructions: "make"})
 		s.env = ordered()
 		s.late = func() {
@@ -140,16 +140,16 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 			s.put(ordered())
 			s.m.answer(true)
 		}
-	case waggle.KindTaskCompleted:
-		say(waggle.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, record.Said{Task: "1"})
+	case protocol.KindTaskCompleted:
+		say(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, record.Said{Task: "1"})
 		s.toLead, s.env = true, said()
 		s.late = func() { s.w.assign(s.m, record.Task{ID: "1", Instructions: "again"}) }
-	case waggle.KindTaskProgress:
-		say(waggle.TaskProgress{RequestID: "1", Timestamp: now, Progress: waggle.Progress{Phase: "done"}}, record.Said{ID: "1", Task: "1"})
+	case protocol.KindTaskProgress:
+		say(protocol.TaskProgress{RequestID: "1", Timestamp: now, Progress: protocol.Progress{Phase: "done"}}, record.Said{ID: "1", Task: "1"})
 		s.toLead, s.env, s.late = true, said(), leave
 	default:
 		s.env, s.late = envelope("team-lead", unsent(t, kind)), func() {}
-		if kind == waggle.KindSystemInit {
+		if kind == protocol.KindSystemInit {
 			s.env.Type = "system_init"
 		}
 	}
@@ -157,19 +157,19 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 }
 
 // unsent is a message of a kind that no machine sends.
-func unsent(t *testing.T, kind waggle.Kind) string {
+func unsent(t *testing.T, kind protocol.Kind) string {
 	switch kind {
-	case waggle.KindTeammateTerminated:
-		return encode(t, waggle.TeammateTerminated{Message: "ada has ended"})
-	case waggle.KindJoinRequest:
-		return encode(t, waggle.JoinRequest{RequestID: "j", ProposedName: "mallory"})
-	case waggle.KindJoinApproved:
-		return encode(t, waggle.JoinApproved{RequestID: "j"})
-	case waggle.KindJoinRejected:
+	case protocol.KindTeammateTerminated:
+		return encode(t, protocol.TeammateTerminated{Message: "ada has ended"})
+	case protocol.KindJoinRequest:
+		return encode(t, protocol.JoinRequest{RequestID: "j", ProposedName: "mallory"})
+	case protocol.KindJoinApproved:
+		return encode(t, protocol.JoinApproved{RequestID: "j"})
+	case protocol.KindJoinRejected:
 		return `{"type":"join_rejected","requestId":"j"}`
-	case waggle.KindUnknown:
+	case protocol.KindUnknown:
 		return `{"type":"weather","sky":"grey"}`
-	case waggle.KindInvalid:
+	case protocol.KindInvalid:
 		return `{"type":"shutdown_request"}`
 	}
 	return "please go on"
@@ -178,11 +178,11 @@ func unsent(t *testing.T, kind waggle.Kind) string {
 // TestConduct shows every cell of the table of conduct: each kind as its sender's
 // journal has it, the same again, late, and forged.
 func TestConduct(t *testing.T) {
-	var kinds []waggle.Kind
-	for _, k := range waggle.Kinds() {
+	var kinds []protocol.Kind
+	for _, k := range protocol.Kinds() {
 		kinds = append(kinds, k.Kind)
 	}
-	kinds = append(kinds, waggle.KindText, waggle.KindUnknown, waggle.KindInvalid)
+	kinds = append(kinds, protocol.KindText, protocol.KindUnknown, protocol.KindInvalid)
 	for i, c := range machine.Conducts() {
 		if i >= len(kinds) || c.Kind != kinds[i] {
 			t.Fatalf("row %d is %s", i, c.Kind)

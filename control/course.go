@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
+	"waggle/protocol"
 )
 
 // What a fold keeps of the course of a message: the records that tell how far it has come. Package operator/mail joins
@@ -23,9 +23,9 @@ func markOf(r journal.Record) Mark { return Mark{r.Seq, r.Time, r.Kind} }
 // Intake is the record by which the reader of a mailbox took a message, or refused it.
 type Intake struct {
 	Mark
-	Of  waggle.Kind // of the message, where the lead has seen it
-	Why string      // it was refused
-	End *Vouched    // the notice that ended the turn that was given it; nil: no turn was, or it has not ended
+	Of  protocol.Kind // of the message, where the lead has seen it
+	Why string        // it was refused
+	End *Vouched      // the notice that ended the turn that was given it; nil: no turn was, or it has not ended
 }
 
 // Intake finds what the lead's side took of an entry of the lead's mailbox; nil: nothing.

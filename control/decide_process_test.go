@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -279,10 +279,10 @@ func (f *deciders) check(runs map[record.Key]int) {
 	for _, bad := range f.bad {
 		f.t.Error(bad)
 	}
-	decided := map[waggle.RequestID]int{}
+	decided := map[protocol.RequestID]int{}
 	count := control.NewLeader(func(o machine.Observation) {
 		if o.Machine == machine.Request && o.On == machine.EvDecided {
-			decided[waggle.RequestID(o.Request)]++
+			decided[protocol.RequestID(o.Request)]++
 		}
 	})
 	// A fold without snapshots: it is told of every record.

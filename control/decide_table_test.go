@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -15,7 +15,7 @@ import (
 // a principal of that role decides so, and its answer is on record; for every other cell the answer
 // is refused, or is one vote of two. A cell that nothing reaches does not belong there.
 func TestDecideTableIsReached(t *testing.T) {
-	kinds := map[policy.Gate]waggle.Kind{policy.GateTool: tool, policy.GatePlan: plan, policy.GateNetwork: host, policy.GateQuestion: words}
+	kinds := map[policy.Gate]protocol.Kind{policy.GateTool: tool, policy.GatePlan: plan, policy.GateNetwork: host, policy.GateQuestion: words}
 	asks := map[policy.Gate]record.Ask{policy.GateTool: bash, policy.GatePlan: {Plan: "one"}, policy.GateNetwork: {Host: "x.org"}, policy.GateQuestion: asking}
 	said := policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")
 	reached := map[[4]string]bool{}

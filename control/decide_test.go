@@ -12,17 +12,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // asked is a world whose member has one open question.
-func asked(t *testing.T, p record.PolicySet, kind waggle.Kind, a record.Ask) (*world, *member, *control.Request) {
+func asked(t *testing.T, p record.PolicySet, kind protocol.Kind, a record.Ask) (*world, *member, *control.Request) {
 	t.Helper()
 	w, m := working(t, p, kind == plan)
 	k := m.ask(kind, a)
@@ -142,7 +142,7 @@ func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
 		before record.PolicySet
 		after  policy.Policy
-		kind   waggle.Kind
+		kind   protocol.Kind
 		want   string // Via and decision
 	}{
 		"nobody":              {record.PolicySet{}, allow, tool, ""},
@@ -159,7 +159,7 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, m := working(t, c.before, c.kind == plan)
-			k := m.ask(c.kind, map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
+			k := m.ask(c.kind, map[protocol.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
 			w.setPolicy(c.after)
 			m.flush()
 			for _, e := range w.box.entries {
@@ -277,7 +277,7 @@ func TestTwo(t *testing.T) {
 	t.Run("a record without a second", func(t *testing.T) {
 		w, _, r := asked(t, two, tool, bash)
 		w.append(operator, record.KindDecided, record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator,
-			Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")})
+			Policy: 1, Mail: mailOf(protocol.KindPermissionResponse, "ada")})
 		if r.State != machine.RequestPending || len(w.l.Ignored) != 1 {
 			t.Errorf("%s, ignored %v", r.State, w.l.Ignored)
 		}
@@ -290,7 +290,7 @@ func TestLeadAgent(t *testing.T) {
 	all := record.Deciders{policy.GateTool: policy.DecideLeader, policy.GatePlan: policy.DecideLeader, policy.GateNetwork: policy.DecideLeader}
 	own := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)")}
 	for name, c := range map[string]struct {
-		kind  waggle.Kind
+		kind  protocol.Kind
 		ask   record.Ask
 		allow bool
 		own   *policy.Policy
@@ -340,15 +340,15 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 		"an older policy":       {operator, func(d *record.Decided) { d.Policy = 0 }},
 		"a newer policy":        {operator, func(d *record.Decided) { d.Policy = 2 }},
 		"no answer":             {operator, func(d *record.Decided) { d.Mail = nil }},
-		"another's answer":      {operator, func(d *record.Decided) { d.Mail = mailOf(waggle.KindPermissionResponse, "bob") }},
-		"another message":       {operator, func(d *record.Decided) { d.Mail = mailOf(waggle.KindShutdownRequest, "ada") }},
+		"another's answer":      {operator, func(d *record.Decided) { d.Mail = mailOf(protocol.KindPermissionResponse, "bob") }},
+		"another message":       {operator, func(d *record.Decided) { d.Mail = mailOf(protocol.KindShutdownRequest, "ada") }},
 		"input without digest":  {operator, func(d *record.Decided) { d.UpdatedInput = `{}` }},
 		"digest without input":  {operator, func(d *record.Decided) { d.UpdatedDigest = d.Digest }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, r := asked(t, record.PolicySet{}, tool, bash)
 			d := record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator, Channel: policy.ChannelOperator,
-				Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")}
+				Policy: 1, Mail: mailOf(protocol.KindPermissionResponse, "ada")}
 			c.change(&d)
 			w.append(c.by, record.KindDecided, d)
 			if r.State != machine.RequestPending || r.Decided != nil || len(w.l.Ignored) != 1 || len(w.l.Outbox()) != 0 {
@@ -388,7 +388,7 @@ func TestOneDecision(t *testing.T) {
 }
 
 // quickAsked is a request on record with as few records as it takes.
-func quickAsked(t *testing.T, kind waggle.Kind, a record.Ask) (*world, *member, record.Key) {
+func quickAsked(t *testing.T, kind protocol.Kind, a record.Ask) (*world, *member, record.Key) {
 	w := newWorld(t, record.PolicySet{Deadline: 3000}, nil)
 	m := w.join("ada", false)
 	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Entries: []string{"chat"}}, m.lead) })

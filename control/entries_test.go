@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -23,16 +23,16 @@ func TestAlarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shutdown := encode(t, waggle.ShutdownRequest{RequestID: "s1", From: "team-lead", Timestamp: stamp})
+	shutdown := encode(t, protocol.ShutdownRequest{RequestID: "s1", From: "team-lead", Timestamp: stamp})
 	b := &box{}
 	for what, c := range map[string]struct {
-		env   waggle.Envelope
+		env   protocol.Envelope
 		alarm bool
 	}{
 		"ordered":    {env, false},
 		"words":      {envelope("team-lead", "hello"), false},
 		"of a peer":  {envelope("ada", strings.Replace(shutdown, "team-lead", "ada", 1)), false},
-		"a report":   {envelope("team-lead", encode(t, waggle.TaskCompleted{From: "team-lead", TaskID: "1", Timestamp: stamp})), false},
+		"a report":   {envelope("team-lead", encode(t, protocol.TaskCompleted{From: "team-lead", TaskID: "1", Timestamp: stamp})), false},
 		"a shutdown": {envelope("team-lead", shutdown), true},
 		"unreadable": {envelope("team-lead", `{"type":"shutdown_request","requestId":7}`), true},
 		"other case": {envelope("Team-Lead", shutdown), true},
@@ -88,7 +88,7 @@ func TestSpokenAs(t *testing.T) {
 			t.Errorf("%q: %+v", none, got)
 		}
 	}
-	if first.What() != string(waggle.KindText) || (&control.Order{}).What() != "answer to a question" {
+	if first.What() != string(protocol.KindText) || (&control.Order{}).What() != "answer to a question" {
 		t.Errorf("%s, %s", first.What(), (&control.Order{}).What())
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -137,7 +137,7 @@ func TestOnePromptForAHost(t *testing.T) {
 		t.Error("two answers are one message")
 	}
 	env, err := b.Open()
-	if err != nil || len(env.MsgID) != 36 || waggle.Decode(env).Kind != waggle.KindSandboxPermissionResponse {
+	if err != nil || len(env.MsgID) != 36 || protocol.Decode(env).Kind != protocol.KindSandboxPermissionResponse {
 		t.Errorf("%+v, %v", env, err)
 	}
 	if len(w.l.Ignored) > 0 {

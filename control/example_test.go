@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -43,7 +43,7 @@ func Example() {
 
 	var key record.Key
 	do(adaJournal, member, func() (ds []journal.Draft, err error) {
-		key, ds, err = ada.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}, lead, mint)
+		key, ds, err = ada.Ask(protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}, lead, mint)
 		return ds, err
 	})
 	fmt.Println(key.ID, ada.State())
@@ -51,7 +51,7 @@ func Example() {
 	// The message counts because the member's journal has it.
 	env, _ := ada.Outbox[0].Mail.Open()
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
-		return lead.See(message.Incoming{Entry: "1", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, ada), nil
+		return lead.See(message.Incoming{Entry: "1", Box: protocol.Lead, Envelope: env, Decoded: protocol.Decode(env)}, ada), nil
 	})
 	request, _ := lead.Request(key)
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
@@ -60,7 +60,7 @@ func Example() {
 	})
 	env, _ = lead.Outbox()[0].Mail.Open()
 	do(adaJournal, member, func() ([]journal.Draft, error) {
-		return ada.Receive(message.Incoming{Entry: "2", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, lead), nil
+		return ada.Receive(message.Incoming{Entry: "2", Box: "ada", Envelope: env, Decoded: protocol.Decode(env)}, lead), nil
 	})
 	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Start(key, 1, lead, now) })
 	fmt.Println(request.State, request.Decided.Decision, ada.State())

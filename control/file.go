@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -31,7 +31,7 @@ func (l *Leader) SeeFile(in message.Incoming, mint record.Mint) ([]journal.Draft
 		return nil, nil
 	}
 	d, said := in.Decoded, in.Said()
-	m := l.current[waggle.MemberName(in.Envelope.From)]
+	m := l.current[protocol.MemberName(in.Envelope.From)]
 	switch {
 	case said == nil:
 		return l.unreadByFile(in, m, mint)
@@ -44,26 +44,26 @@ func (l *Leader) SeeFile(in message.Incoming, mint record.Mint) ([]journal.Draft
 		return in.Deny(why), nil
 	}
 	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: said.Kind(), Channel: policy.ChannelFile, Spelling: spelling(d, m.Spelling)}
-	s.ID, _ = waggle.RequestIDOf(said)
+	s.ID, _ = protocol.RequestIDOf(said)
 	if record.IsRequest(s.Kind) {
 		return l.askedByFile(in, m, s, mint)
 	}
 	switch p := said.(type) {
-	case waggle.ShutdownApproved, waggle.ShutdownRejected:
+	case protocol.ShutdownApproved, protocol.ShutdownRejected:
 		if m.Shutdown == nil || m.Shutdown.Commanded.ID != s.ID {
 			return in.Deny("it answers no open request to shut down"), nil
 		}
-		if r, ok := p.(waggle.ShutdownRejected); ok {
+		if r, ok := p.(protocol.ShutdownRejected); ok {
 			s.Note = message.Clip(r.Reason)
 		}
-	case waggle.TaskCompleted:
+	case protocol.TaskCompleted:
 		s.Task = message.Clip(p.TaskID)
 		if p.Result != nil {
 			s.Note = message.Clip(p.Result.Summary)
 		}
-	case waggle.TaskProgress:
-		s.ID, s.Task, s.Note = waggle.RequestID(message.Clip(p.RequestID)), message.Clip(p.RequestID), message.Clip(p.Progress.Message)
-	case waggle.IdleNotification:
+	case protocol.TaskProgress:
+		s.ID, s.Task, s.Note = protocol.RequestID(message.Clip(p.RequestID)), message.Clip(p.RequestID), message.Clip(p.Progress.Message)
+	case protocol.IdleNotification:
 		s.Task, s.Failed, s.Note = message.Clip(p.CompletedTaskID), p.IdleReason == "failed", message.Clip(p.Result)
 		if s.Failed && p.FailureReason != "" {
 			s.Note = message.Clip(p.FailureReason)
@@ -80,7 +80,7 @@ const maxTold = 16
 func (l *Leader) unreadByFile(in message.Incoming, m *Member, mint record.Mint) ([]journal.Draft, error) {
 	why := message.Fault(in.Decoded.Warnings)
 	ds := in.Deny("cannot be read: " + why)
-	if in.Decoded.FromMismatch || m == nil || m.Trust != record.FileTrust || !record.IsRequest(waggle.Kind(in.Decoded.Type)) {
+	if in.Decoded.FromMismatch || m == nil || m.Trust != record.FileTrust || !record.IsRequest(protocol.Kind(in.Decoded.Type)) {
 		return ds, nil
 	}
 	return l.tells(m, ds, why, mint)
@@ -98,7 +98,7 @@ func (l *Leader) tells(m *Member, ds []journal.Draft, why string, mint record.Mi
 		return ds, nil
 	}
 	audit := ds[0].Body.(record.Unverified)
-	mail, err := record.ComposeText(waggle.Lead, "", m.Name, message.Unanswerable(audit.Kind, why), "a request that cannot be answered", mint)
+	mail, err := record.ComposeText(protocol.Lead, "", m.Name, message.Unanswerable(audit.Kind, why), "a request that cannot be answered", mint)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (l *Leader) tells(m *Member, ds []journal.Draft, why string, mint record.Mi
 }
 
 // spelling is the dialect that the sender of a message speaks, as a record has it: "" for the wire's.
-func spelling(d waggle.Decoded, before waggle.Dialect) waggle.Dialect {
-	if s := d.Speaks(before); s != waggle.DialectWire {
+func spelling(d protocol.Decoded, before protocol.Dialect) protocol.Dialect {
+	if s := d.Speaks(before); s != protocol.DialectWire {
 		return s
 	}
 	return ""
@@ -164,19 +164,19 @@ func (l *Leader) contest(in message.Incoming, m *Member, known *Request, mint re
 func (l *Leader) saidByFile(m *Member, r journal.Record, b record.Seen) error {
 	from := m.State()
 	switch b.Kind {
-	case waggle.KindIdleNotification:
+	case protocol.KindIdleNotification:
 		m.LastIdle, m.base = &b, machine.Idle
 		return l.did(m, from, machine.EvIdle, r, "")
-	case waggle.KindTaskCompleted:
+	case protocol.KindTaskCompleted:
 		if m.Claimed == nil {
 			m.Claimed = map[string]*record.Seen{}
 		}
 		m.Claimed[b.Task] = &b
-	case waggle.KindShutdownApproved:
+	case protocol.KindShutdownApproved:
 		if m.asked(b) && m.AgreedAt.IsZero() {
 			m.AgreedAt = r.Time
 		}
-	case waggle.KindShutdownRejected:
+	case protocol.KindShutdownRejected:
 		if m.asked(b) && m.AgreedAt.IsZero() {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, refusal(&b)
@@ -251,6 +251,6 @@ func (l *Leader) doneRec(r journal.Record, b record.Done) error {
 	case o == nil || uint64(o.Seq) != b.Ref:
 		return l.ignore(r, "that task has another order now")
 	}
-	l.byInst[o.Instance].Done[b.Task] = &record.Seen{Instance: o.Instance, Kind: waggle.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
+	l.byInst[o.Instance].Done[b.Task] = &record.Seen{Instance: o.Instance, Kind: protocol.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
 	return nil
 }

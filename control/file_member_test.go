@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -26,20 +26,20 @@ func fileWorld(t *testing.T, set record.PolicySet) (*world, *control.Member) {
 }
 
 // byFile is what the leader drafts for a message of bob's in the lead's mailbox.
-func (w *world) byFile(p waggle.Payload) []journal.Draft {
+func (w *world) byFile(p protocol.Payload) []journal.Draft {
 	w.t.Helper()
 	return w.seeFile(w.box.put(envelope("bob", encode(w.t, p)), false))
 }
 
 func (w *world) seeFile(e entry) []journal.Draft {
 	w.t.Helper()
-	ds, err := w.l.SeeFile(incoming(waggle.Lead, e), w.mint())
+	ds, err := w.l.SeeFile(incoming(protocol.Lead, e), w.mint())
 	w.must(err)
 	return ds
 }
 
 // heardByFile appends what is drafted for a message of bob's.
-func (w *world) heardByFile(p waggle.Payload) {
+func (w *world) heardByFile(p protocol.Payload) {
 	w.t.Helper()
 	w.do(w.lead(), func() ([]journal.Draft, error) { return w.byFile(p), nil })
 }
@@ -55,20 +55,20 @@ func refusedFor(ds []journal.Draft) string {
 const stamp = "2026-11-20T16:00:00.000Z"
 
 // makeCall asks to run make, under an id.
-func makeCall(id string) waggle.PermissionRequest {
-	return waggle.PermissionRequest{RequestID: id, AgentID: "bob", ToolName: "Bash", ToolUseID: "toolu_7", Description: "tests",
+func makeCall(id string) protocol.PermissionRequest {
+	return protocol.PermissionRequest{RequestID: id, AgentID: "bob", ToolName: "Bash", ToolUseID: "toolu_7", Description: "tests",
 		Input: json.RawMessage(`{"command":"make","stdin":"y"}`)}
 }
 
-func askHost(id, name string) waggle.SandboxPermissionRequest {
-	return waggle.SandboxPermissionRequest{RequestID: id, WorkerID: "bob", WorkerName: "bob", HostPattern: waggle.HostPattern{Host: name}, CreatedAt: 1}
+func askHost(id, name string) protocol.SandboxPermissionRequest {
+	return protocol.SandboxPermissionRequest{RequestID: id, WorkerID: "bob", WorkerName: "bob", HostPattern: protocol.HostPattern{Host: name}, CreatedAt: 1}
 }
 
 // TestSeeFileRefuses: a message that cannot be read, names another sender, comes from a member that
 // does not speak by file, or may not come by file, is put on record and has no other effect.
 func TestSeeFileRefuses(t *testing.T) {
 	w, _ := fileWorld(t, record.PolicySet{})
-	idle := encode(t, waggle.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "available"})
+	idle := encode(t, protocol.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "available"})
 	for what, c := range map[string]struct {
 		from, text, why string
 	}{
@@ -76,9 +76,9 @@ func TestSeeFileRefuses(t *testing.T) {
 		"another":       {"bob", strings.Replace(idle, `"bob"`, `"ada"`, 1), "the payload names another sender than the envelope"},
 		"our member":    {"ada", strings.Replace(idle, `"bob"`, `"ada"`, 1), "no member of that name speaks by file"},
 		"nobody":        {"eve", strings.Replace(idle, `"bob"`, `"eve"`, 1), "no member of that name speaks by file"},
-		"not by file":   {"bob", encode(t, waggle.ModeSetRequest{Mode: "plan", From: "bob"}), "by file has no effect"},
-		"no request":    {"bob", encode(t, waggle.ShutdownApproved{RequestID: "shutdown-1", From: "bob", Timestamp: stamp}), "it answers no open request to shut down"},
-		"no request to": {"bob", encode(t, waggle.ShutdownRejected{RequestID: "shutdown-1", From: "bob", Reason: "busy", Timestamp: stamp}), "it answers no open request to shut down"},
+		"not by file":   {"bob", encode(t, protocol.ModeSetRequest{Mode: "plan", From: "bob"}), "by file has no effect"},
+		"no request":    {"bob", encode(t, protocol.ShutdownApproved{RequestID: "shutdown-1", From: "bob", Timestamp: stamp}), "it answers no open request to shut down"},
+		"no request to": {"bob", encode(t, protocol.ShutdownRejected{RequestID: "shutdown-1", From: "bob", Reason: "busy", Timestamp: stamp}), "it answers no open request to shut down"},
 	} {
 		e := w.box.put(envelope(c.from, c.text), false)
 		ds := w.seeFile(e)
@@ -106,18 +106,18 @@ func TestSeeFileRefuses(t *testing.T) {
 // time limit where a person is there to answer.
 func TestAskedByFile(t *testing.T) {
 	w, bob := fileWorld(t, record.PolicySet{Deadline: 5000})
-	key := func(kind waggle.Kind, id string) record.Key {
-		return record.Key{Instance: bob.Instance, Kind: kind, ID: waggle.RequestID(id)}
+	key := func(kind protocol.Kind, id string) record.Key {
+		return record.Key{Instance: bob.Instance, Kind: kind, ID: protocol.RequestID(id)}
 	}
 	until := w.now.Add(5 * time.Second)
 	for _, c := range []struct {
-		p    waggle.Payload
-		kind waggle.Kind
+		p    protocol.Payload
+		kind protocol.Kind
 		id   string
 		want record.Ask
 	}{
 		{makeCall("p1"), tool, "p1", record.Ask{N: 2, Tool: "Bash", Input: `{"command":"make","stdin":"y"}`, Cwd: "/work", Reason: "tests", ToolUseID: "toolu_7", Bound: record.Bound{Stdin: "y"}}},
-		{waggle.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "First this.", PlanFilePath: "/p", RequestID: "p2"}, plan, "p2", record.Ask{N: 2, Plan: "First this."}},
+		{protocol.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "First this.", PlanFilePath: "/p", RequestID: "p2"}, plan, "p2", record.Ask{N: 2, Plan: "First this."}},
 		{askHost("p3", "example.org:443"), host, "p3", record.Ask{N: 2, Host: "example.org", Port: "443"}},
 		{askHost("p4", "Example.ORG"), host, "p4", record.Ask{N: 2, Host: "example.org", Spelled: "Example.ORG"}},
 	} {
@@ -172,9 +172,9 @@ func TestAskedByFileRefuses(t *testing.T) {
 		"p6": {strings.Replace(encode(t, askHost("p6", "a.test")), `"hostPattern":{"host":"a.test"}`, `"hosts":["a.test","b test"]`, 1), "b test"},
 	} {
 		w.do(w.lead(), func() ([]journal.Draft, error) {
-			return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", c.raw), false)), w.mint())
+			return w.l.SeeFile(incoming(protocol.Lead, w.box.put(envelope("bob", c.raw), false)), w.mint())
 		})
-		r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: waggle.RequestID(id)})
+		r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: protocol.RequestID(id)})
 		refused[*control.RefusedError](t, w.decide(verdict(r, true), operator).Refusal, "cannot be allowed")
 		due := w.l.Due(w.now)
 		if len(due) != 1 || due[0].Key != r.Key || due[0].Allow || due[0].Via != control.ViaUnaskable || !strings.Contains(due[0].Reason, c.why) {
@@ -183,7 +183,7 @@ func TestAskedByFileRefuses(t *testing.T) {
 		w.decide(due[0], w.lead())
 		env, err := r.Order.Mail.Open()
 		w.must(err)
-		if p := waggle.Decode(env).Payload.(waggle.SandboxPermissionResponse); p.Allow || p.Scope != "" || !strings.Contains(p.Notes, c.why) {
+		if p := protocol.Decode(env).Payload.(protocol.SandboxPermissionResponse); p.Allow || p.Scope != "" || !strings.Contains(p.Notes, c.why) {
 			t.Errorf("%s is told %+v", id, p)
 		}
 	}
@@ -208,24 +208,24 @@ func TestSaidByFile(t *testing.T) {
 	if bob.State() == machine.Idle {
 		t.Fatal("it is idle before it says so")
 	}
-	w.heardByFile(waggle.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "available", CompletedTaskID: "1", Result: "all done"})
+	w.heardByFile(protocol.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "available", CompletedTaskID: "1", Result: "all done"})
 	if i := bob.LastIdle; bob.State() != machine.Idle || i == nil || i.Task != "1" || i.Note != "all done" || i.Failed || i.Channel != policy.ChannelFile {
 		t.Errorf("%s, %+v", bob.State(), bob.LastIdle)
 	}
-	w.heardByFile(waggle.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "failed", Result: "all done", FailureReason: "no disk"})
+	w.heardByFile(protocol.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "failed", Result: "all done", FailureReason: "no disk"})
 	if i := bob.LastIdle; !i.Failed || i.Note != "no disk" {
 		t.Errorf("failed: %+v", i)
 	}
-	w.heardByFile(waggle.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "failed", Result: "half"})
+	w.heardByFile(protocol.IdleNotification{From: "bob", Timestamp: stamp, IdleReason: "failed", Result: "half"})
 	if i := bob.LastIdle; !i.Failed || i.Note != "half" {
 		t.Errorf("failed without a reason: %+v", i)
 	}
-	w.heardByFile(waggle.TaskCompleted{From: "bob", TaskID: "1", Timestamp: stamp, Result: &waggle.TaskResult{Summary: "it works"}})
-	w.heardByFile(waggle.TaskCompleted{From: "bob", TaskID: "2", Timestamp: stamp})
+	w.heardByFile(protocol.TaskCompleted{From: "bob", TaskID: "1", Timestamp: stamp, Result: &protocol.TaskResult{Summary: "it works"}})
+	w.heardByFile(protocol.TaskCompleted{From: "bob", TaskID: "2", Timestamp: stamp})
 	if c := bob.Claimed["1"]; c == nil || c.Note != "it works" || bob.Claimed["2"] == nil || bob.Claimed["2"].Note != "" || len(bob.Done) > 0 {
 		t.Errorf("claimed %+v, done %+v", bob.Claimed, bob.Done)
 	}
-	progress := w.byFile(waggle.TaskProgress{RequestID: "3", Timestamp: stamp, Progress: waggle.Progress{Phase: "verifying", Message: "half way"}})
+	progress := w.byFile(protocol.TaskProgress{RequestID: "3", Timestamp: stamp, Progress: protocol.Progress{Phase: "verifying", Message: "half way"}})
 	if len(progress) != 1 || progress[0].Kind != record.KindSeen {
 		t.Fatalf("progress: %+v", progress)
 	}
@@ -247,11 +247,11 @@ func TestShutdownByFile(t *testing.T) {
 		})
 		return string(bob.Shutdown.Commanded.ID)
 	}
-	yes := func(id string) waggle.Payload {
-		return waggle.ShutdownApproved{RequestID: id, From: "bob", Timestamp: stamp}
+	yes := func(id string) protocol.Payload {
+		return protocol.ShutdownApproved{RequestID: id, From: "bob", Timestamp: stamp}
 	}
-	no := func(id, why string) waggle.Payload {
-		return waggle.ShutdownRejected{RequestID: id, From: "bob", Reason: why, Timestamp: stamp}
+	no := func(id, why string) protocol.Payload {
+		return protocol.ShutdownRejected{RequestID: id, From: "bob", Reason: why, Timestamp: stamp}
 	}
 	if bob.How() != record.LeftReleased {
 		t.Errorf("not asked, it goes by %s", bob.How())
@@ -291,21 +291,21 @@ func TestJudgedByFile(t *testing.T) {
 			Rules:  []record.Scoped{{Rule: policy.MustRules("Bash(make:*)")[0], Instance: own}, {Rule: policy.MustRules("Bash(nc:*)")[0], Deny: true, Instance: own}},
 			Hosts:  []record.HostGrant{{Host: "own.test", Instance: own}, {Host: "all.test"}}}
 	}
-	call := func(id, command string) waggle.Payload {
+	call := func(id, command string) protocol.Payload {
 		c := makeCall(id)
 		c.Input = json.RawMessage(`{"command":"` + command + `"}`)
 		return c
 	}
 	for _, c := range []struct {
 		own  record.Instance
-		p    waggle.Payload
+		p    protocol.Payload
 		want string
 	}{
 		{"bob-file", call("p1", "make all"), "allow"}, {"bob-file", call("p1", "ls"), "asks"}, {"bob-file", call("p1", "dd x"), "deny"},
 		{"bob-file", call("p1", "nc x"), "deny"}, {"bob-file", askHost("p1", "own.test"), "allow"}, {"bob-file", askHost("p1", "all.test"), "asks"},
 		{"", call("p1", "make all"), "asks"}, {"", call("p1", "dd x"), "deny"}, {"", call("p1", "nc x"), "deny"}, {"", askHost("p1", "all.test"), "asks"},
 		{"another", call("p1", "make all"), "asks"}, {"another", call("p1", "nc x"), "asks"}, {"another", askHost("p1", "own.test"), "asks"},
-		{"bob-file", waggle.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "x", RequestID: "p1"}, "asks"},
+		{"bob-file", protocol.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "x", RequestID: "p1"}, "asks"},
 	} {
 		w, _ := fileWorld(t, rules(c.own))
 		w.heardByFile(c.p)
@@ -325,7 +325,7 @@ func TestJudgedByFile(t *testing.T) {
 		}
 	}
 	// Rules that do not reach a request decide nothing, whoever says that they do; the operator does.
-	for _, p := range []waggle.Payload{makeCall("p1"), waggle.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "x", RequestID: "p1"}} {
+	for _, p := range []protocol.Payload{makeCall("p1"), protocol.PlanApprovalRequest{From: "bob", Timestamp: stamp, PlanContent: "x", RequestID: "p1"}} {
 		for _, allow := range []bool{true, false} {
 			w, _ := fileWorld(t, rules("another"))
 			w.heardByFile(p)
@@ -370,7 +370,7 @@ func TestFinish(t *testing.T) {
 		t.Errorf("%d are ignored: %+v", got, w.l.Ignored[ignored:])
 	}
 	w.do(operator, func() ([]journal.Draft, error) { return ds, nil })
-	if d := bob.Done["1"]; d == nil || d.Task != "1" || d.Assignment != ref || d.Instance != bob.Instance || d.Kind != waggle.KindTaskCompleted {
+	if d := bob.Done["1"]; d == nil || d.Task != "1" || d.Assignment != ref || d.Instance != bob.Instance || d.Kind != protocol.KindTaskCompleted {
 		t.Errorf("done: %+v", d)
 	}
 	if ds := w.l.Finish("1"); ds != nil {
@@ -396,8 +396,8 @@ func TestChannelsOfMembers(t *testing.T) {
 	ada, _ := w.l.ByInstance(w.of("ada").instance)
 	was := ada.State()
 	ignored := len(w.l.Ignored)
-	w.append(w.lead(), record.KindSeen, record.Seen{Entry: "e#1", Instance: ada.Instance, Kind: waggle.KindIdleNotification, Channel: policy.ChannelFile})
-	w.append(w.lead(), record.KindSeen, record.Seen{Entry: "e#2", Instance: bob.Instance, Kind: waggle.KindIdleNotification, Ref: 3})
+	w.append(w.lead(), record.KindSeen, record.Seen{Entry: "e#1", Instance: ada.Instance, Kind: protocol.KindIdleNotification, Channel: policy.ChannelFile})
+	w.append(w.lead(), record.KindSeen, record.Seen{Entry: "e#2", Instance: bob.Instance, Kind: protocol.KindIdleNotification, Ref: 3})
 	if got := len(w.l.Ignored) - ignored; got != 2 || ada.State() != was || bob.LastIdle != nil || ada.LastIdle != nil {
 		t.Errorf("%d are ignored, ada is %s", got, ada.State())
 	}
@@ -410,7 +410,7 @@ func TestPlanSaysTheMode(t *testing.T) {
 		w.decide(verdict(r, true), operator)
 		env, err := r.Order.Mail.Open()
 		w.must(err)
-		return waggle.Decode(env).Payload.(waggle.PlanApprovalResponse).PermissionMode
+		return protocol.Decode(env).Payload.(protocol.PlanApprovalResponse).PermissionMode
 	}
 	for _, c := range []struct{ team, own, file, ours policy.Mode }{
 		{"", "", policy.ModeDefault, policy.ModeDefault},
@@ -437,7 +437,7 @@ func TestPlanSaysTheMode(t *testing.T) {
 				return w.l.SetMode(bob, c.own, policy.RoleOperator, operator, w.mint())
 			})
 		}
-		w.heardByFile(waggle.PlanApprovalRequest{RequestID: "plan-1", From: "bob", PlanContent: "one", Timestamp: stamp})
+		w.heardByFile(protocol.PlanApprovalRequest{RequestID: "plan-1", From: "bob", PlanContent: "one", Timestamp: stamp})
 		if got := said(w, w.request(record.Key{Instance: bob.Instance, Kind: plan, ID: "plan-1"})); got != string(c.file) {
 			t.Errorf("team %q, own %q: bob is told %q, want %q", c.team, c.own, got, c.file)
 		}
@@ -477,7 +477,7 @@ func TestHostsByFile(t *testing.T) {
 			w, bob := fileWorld(t, record.PolicySet{Hosts: c.rules})
 			raw := strings.Replace(encode(t, askHost("h1", "x")), `"hostPattern":{"host":"x"}`, `"hosts":`+c.hosts, 1)
 			w.do(w.lead(), func() ([]journal.Draft, error) {
-				return w.l.SeeFile(incoming(waggle.Lead, w.box.put(envelope("bob", raw), false)), w.mint())
+				return w.l.SeeFile(incoming(protocol.Lead, w.box.put(envelope("bob", raw), false)), w.mint())
 			})
 			r := w.request(record.Key{Instance: bob.Instance, Kind: host, ID: "h1"})
 			switch due := w.l.Due(w.now); {
@@ -490,7 +490,7 @@ func TestHostsByFile(t *testing.T) {
 			}
 			env, err := r.Order.Mail.Open()
 			w.must(err)
-			if p := waggle.Decode(env).Payload.(waggle.SandboxPermissionResponse); p.Scope != c.scope || p.Allow != (c.want != "deny") {
+			if p := protocol.Decode(env).Payload.(protocol.SandboxPermissionResponse); p.Scope != c.scope || p.Allow != (c.want != "deny") {
 				t.Errorf("bob is told %+v", p)
 			}
 		})

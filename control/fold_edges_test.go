@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -64,8 +64,8 @@ func TestReceiveFileOnce(t *testing.T) {
 	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
 	j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
 	in := func(id, text string) message.Incoming {
-		env := waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
-		return message.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
+		env := protocol.Envelope{From: string(protocol.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
+		return message.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: protocol.Decode(env)}
 	}
 	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
 	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)

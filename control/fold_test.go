@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,12 +24,12 @@ import (
 // used any further.
 func TestWorkerRecordsThatAreErrors(t *testing.T) {
 	by := journal.Writer{Instance: "i", Epoch: 2}
-	key := func(kind waggle.Kind, id string) record.Key {
-		return record.Key{Instance: "i", Kind: kind, ID: waggle.RequestID(id)}
+	key := func(kind protocol.Kind, id string) record.Key {
+		return record.Key{Instance: "i", Kind: kind, ID: protocol.RequestID(id)}
 	}
 	ask := func(k record.Key) record.Asked {
-		a := map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[k.Kind]
-		return record.Asked{Key: k, Digest: record.DigestOf(uid, k, a), Ask: a, Mail: mailOf(k.Kind, waggle.Lead)}
+		a := map[protocol.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[k.Kind]
+		return record.Asked{Key: k, Digest: record.DigestOf(uid, k, a), Ask: a, Mail: mailOf(k.Kind, protocol.Lead)}
 	}
 	useBy := start.Add(time.Hour)
 	answer := func(k record.Key, decision string) record.Answered {
@@ -38,8 +38,8 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 	run := func(k record.Key) record.Started {
 		return record.Started{Key: k, Digest: ask(k).Digest, Tool: "Bash"}
 	}
-	said := func(k waggle.Kind, id string) record.Said {
-		return record.Said{Kind: k, ID: waggle.RequestID(id), Mail: mailOf(k, waggle.Lead)}
+	said := func(k protocol.Kind, id string) record.Said {
+		return record.Said{Kind: k, ID: protocol.RequestID(id), Mail: mailOf(k, protocol.Lead)}
 	}
 	a, p := key(tool, "a"), key(plan, "p")
 	allow := answer(a, record.DecisionAllow)
@@ -76,7 +76,7 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 		"asked without mail":        {"no message", []tried{opened, chat, rec(record.KindAsked, func() record.Asked { b := ask(a); b.Mail = nil; return b }())}},
 		"asked of another digest":   {"digest", []tried{opened, chat, rec(record.KindAsked, func() record.Asked { b := ask(a); b.Ask.Cwd = "/"; return b }())}},
 		"asked for another":         {`for "j"`, []tried{opened, chat, rec(record.KindAsked, ask(record.Key{Instance: "j", Kind: tool, ID: "a"}))}},
-		"asked no question":         {"of kind", []tried{opened, chat, rec(record.KindAsked, record.Asked{Key: key(waggle.KindShutdownRequest, "a"), Digest: record.DigestOf(uid, key(waggle.KindShutdownRequest, "a"), record.Ask{}), Mail: mailOf(tool, waggle.Lead)})}},
+		"asked no question":         {"of kind", []tried{opened, chat, rec(record.KindAsked, record.Asked{Key: key(protocol.KindShutdownRequest, "a"), Digest: record.DigestOf(uid, key(protocol.KindShutdownRequest, "a"), record.Ask{}), Mail: mailOf(tool, protocol.Lead)})}},
 		"asked while leaving":       {"shutting down", []tried{opened, chat, leaves, asks}},
 		"answered, never asked":     {"never asked", []tried{opened, chat, allows}},
 		"answered twice":            {"answered twice", []tried{opened, chat, asks, allows, allows}},
@@ -95,7 +95,7 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 		"started of another digest": {"another digest", []tried{opened, chat, asks, allows, rec(record.KindStarted, record.Started{Key: a, Digest: "x", Tool: "Bash"})}},
 		"started as another tool":   {"another digest", []tried{opened, chat, asks, allows, rec(record.KindStarted, record.Started{Key: a, Digest: ask(a).Digest, Tool: "Read"})}},
 		"started while leaving":     {"shutting down", []tried{opened, chat, asks, allows, leaves, starts}},
-		"started outside a turn":    {"outside a turn", []tried{opened, chat, asks, allows, rec(record.KindSaid, said(waggle.KindIdleNotification, "")), starts}},
+		"started outside a turn":    {"outside a turn", []tried{opened, chat, asks, allows, rec(record.KindSaid, said(protocol.KindIdleNotification, "")), starts}},
 		"started before the plan":   {"before the plan", []tried{opened, planned, asks, allows, starts}},
 		"a plan claimed unasked":    {"without a matching allow", []tried{opened, planned, rec(record.KindAsked, ask(p)), rec(record.KindStarted, record.Started{Key: p, Digest: ask(p).Digest})}},
 		"a plan claimed twice":      {"second start", []tried{opened, planned, rec(record.KindAsked, ask(p)), rec(record.KindAnswered, answer(p, record.DecisionAllow)), rec(record.KindStarted, record.Started{Key: p, Digest: ask(p).Digest})}},
@@ -109,14 +109,14 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 		"taken twice":               {"while a turn runs", []tried{opened, chat, chat}},
 		"taken, not assigned":       {"not assigned", []tried{opened, rec(record.KindTaken, record.Taken{Task: "1"})}},
 		"taken without its plan":    {"without its plan", []tried{opened, rec(record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: 1, Task: &record.Task{ID: "1", PlanRequired: true}}), rec(record.KindTaken, record.Taken{Task: "1"})}},
-		"said without mail":         {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: waggle.KindText})}},
-		"said an authority":         {"was said", []tried{opened, rec(record.KindSaid, said(waggle.KindPermissionResponse, ""))}},
+		"said without mail":         {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: protocol.KindText})}},
+		"said an authority":         {"was said", []tried{opened, rec(record.KindSaid, said(protocol.KindPermissionResponse, ""))}},
 		"said a question":           {"was said", []tried{opened, rec(record.KindSaid, said(tool, "a"))}},
-		"said with other mail":      {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: waggle.KindText, Mail: mailOf(tool, waggle.Lead)})}},
-		"approved unasked":          {"not being decided", []tried{opened, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s"))}},
-		"approved another":          {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "t"))}},
-		"approved twice":            {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownApproved, "s"))}},
-		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownRejected, "s"))}},
+		"said with other mail":      {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: protocol.KindText, Mail: mailOf(tool, protocol.Lead)})}},
+		"approved unasked":          {"not being decided", []tried{opened, rec(record.KindSaid, said(protocol.KindShutdownApproved, "s"))}},
+		"approved another":          {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(protocol.KindShutdownApproved, "t"))}},
+		"approved twice":            {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(protocol.KindShutdownApproved, "s")), rec(record.KindSaid, said(protocol.KindShutdownApproved, "s"))}},
+		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(protocol.KindShutdownApproved, "s")), rec(record.KindSaid, said(protocol.KindShutdownRejected, "s"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := control.NewWorker(nil)
@@ -160,8 +160,8 @@ func TestLeaderRecords(t *testing.T) {
 	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
 	ada := journal.Writer{Instance: "ada-1", Epoch: 1}
 	assigned := record.Commanded{What: record.CommandAssigned, Instance: "ada-1", By: policy.RoleLeader,
-		Task: &record.Task{ID: "2", SHA256: record.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")}
-	mode := record.Commanded{What: record.CommandMode, Instance: "ada-1", By: policy.RoleLeader, Mode: policy.ModePlan, Version: 2, Mail: mailOf(waggle.KindModeSetRequest, "ada")}
+		Task: &record.Task{ID: "2", SHA256: record.HashText("")}, Mail: mailOf(protocol.KindTaskAssignment, "ada")}
+	mode := record.Commanded{What: record.CommandMode, Instance: "ada-1", By: policy.RoleLeader, Mode: policy.ModePlan, Version: 2, Mail: mailOf(protocol.KindModeSetRequest, "ada")}
 	ignored := ""
 	for name, c := range map[string]struct {
 		by    journal.Writer
@@ -171,7 +171,7 @@ func TestLeaderRecords(t *testing.T) {
 	}{
 		"joined by a member":         {ada, record.KindJoined, record.Joined{Instance: "x", Name: "x"}, ignored},
 		"commanded by a member":      {ada, record.KindCommanded, assigned, ignored},
-		"seen by a member":           {ada, record.KindSeen, record.Seen{Entry: "e", Instance: "ada-1", Kind: waggle.KindIdleNotification}, ignored},
+		"seen by a member":           {ada, record.KindSeen, record.Seen{Entry: "e", Instance: "ada-1", Kind: protocol.KindIdleNotification}, ignored},
 		"left by a member":           {ada, record.KindLeft, record.Left{Instance: "ada-1"}, ignored},
 		"sent by a member":           {ada, record.KindSent, record.Sent{Ref: 5}, ignored},
 		"closed by a member":         {ada, record.KindClosed, record.Closed{Ref: 5}, ignored},
@@ -204,11 +204,11 @@ func TestLeaderRecords(t *testing.T) {
 		"command without mail":       {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Mail = nil; return b }(), "without its message"},
 		"command with other mail": {lead, record.KindCommanded, func() record.Commanded {
 			b := assigned
-			b.Mail = mailOf(waggle.KindPermissionResponse, "ada")
+			b.Mail = mailOf(protocol.KindPermissionResponse, "ada")
 			return b
 		}(), "without its message"},
-		"command to another box":  {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Mail = mailOf(waggle.KindTaskAssignment, "bob"); return b }(), "without its message"},
-		"command of the future":   {lead, record.KindCommanded, record.Commanded{What: "dance", Instance: "ada-1", Mail: mailOf(waggle.KindTaskAssignment, "ada")}, "newer waggle"},
+		"command to another box":  {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Mail = mailOf(protocol.KindTaskAssignment, "bob"); return b }(), "without its message"},
+		"command of the future":   {lead, record.KindCommanded, record.Commanded{What: "dance", Instance: "ada-1", Mail: mailOf(protocol.KindTaskAssignment, "ada")}, "newer waggle"},
 		"assigned without a task": {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Task = nil; return b }(), "without its task"},
 		"assigned other words": {lead, record.KindCommanded, func() record.Commanded {
 			b := assigned
@@ -253,7 +253,7 @@ func TestDoubledRecords(t *testing.T) {
 			t.Errorf("%s: ignored %v", kind, w.l.Ignored)
 		}
 	}
-	again(record.KindSeen, record.Seen{Entry: w.box.entries[0].id, Instance: m.instance, Kind: waggle.KindIdleNotification})
+	again(record.KindSeen, record.Seen{Entry: w.box.entries[0].id, Instance: m.instance, Kind: protocol.KindIdleNotification})
 	again(record.KindUnverified, record.Unverified{Entry: w.box.entries[0].id})
 	again(record.KindVoted, record.Decided{Key: w.l.Requests[0].Key})
 	again(record.KindClosed, record.Closed{Ref: uint64(w.l.Requests[0].Order.Seq)})
@@ -320,7 +320,7 @@ func TestDivergence(t *testing.T) {
 		t.Errorf("decided while the journals disagree: %+v", out)
 	}
 	w.append(operator, record.KindDecided, record.Decided{Key: q.Key, Digest: q.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator, Policy: 1,
-		Mail: mailOf(waggle.KindSandboxPermissionResponse, "ada")})
+		Mail: mailOf(protocol.KindSandboxPermissionResponse, "ada")})
 	if q.Decided != nil {
 		t.Error("a decision on record counts while the journals disagree")
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -56,7 +56,7 @@ func consistentLeader(t *testing.T, l *control.Leader) {
 			t.Fatalf("request %s does not have its digest", r.ID)
 		}
 	}
-	names := map[waggle.MemberName]bool{}
+	names := map[protocol.MemberName]bool{}
 	for _, m := range l.Members {
 		known := map[machine.State]bool{machine.Spawning: true, machine.Idle: true, machine.Busy: true, machine.AwaitingDecision: true,
 			machine.ShutdownRequested: true, machine.Terminated: true}
@@ -262,7 +262,7 @@ func try(l *control.Leader, w *control.Worker) {
 	mint := record.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "0000001"}
 	e := entry{id: "e", env: envelope("team-lead", `{"type":"shutdown_request","requestId":"s","from":"team-lead","timestamp":"2026-11-20T16:00:00.000Z"}`)}
 	w.Receive(incoming(w.Name, e), l)
-	l.See(incoming(waggle.Lead, e), w)
+	l.See(incoming(protocol.Lead, e), w)
 	l.Settle(w)
 	for _, v := range append(l.Due(start), l.Ending()...) {
 		_, _ = l.Decide(v, operator, mint)
@@ -275,7 +275,7 @@ func try(l *control.Leader, w *control.Worker) {
 	}
 	_, _ = l.SetPolicy(l.Policy, operator, mint)
 	w.Effective(l, start)
-	for _, k := range []waggle.Kind{tool, plan, host} {
+	for _, k := range []protocol.Kind{tool, plan, host} {
 		_, _, _ = w.Ask(k, record.Ask{Tool: "Bash", Input: `{}`, Host: "x", Plan: "p"}, l, mint)
 	}
 	for _, c := range w.Calls {

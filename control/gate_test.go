@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -393,7 +393,7 @@ func TestPlanOfOtherWork(t *testing.T) {
 // comes before it is asked again is claimed by the next process, once.
 func TestRestartWhileBlocked(t *testing.T) {
 	for name, q := range map[string]struct {
-		kind waggle.Kind
+		kind protocol.Kind
 		ask  record.Ask
 		in   machine.State
 	}{
@@ -446,7 +446,7 @@ func TestReplay(t *testing.T) {
 	x := record.Ask{Host: "x.org"}
 	var keys []record.Key
 	for _, q := range []struct {
-		kind  waggle.Kind
+		kind  protocol.Kind
 		ask   record.Ask
 		allow bool
 	}{{tool, bash, true}, {tool, deny, false}, {host, x, true}} {
@@ -464,7 +464,7 @@ func TestReplay(t *testing.T) {
 	}
 	m.boot()
 	for i, q := range []struct {
-		kind waggle.Kind
+		kind protocol.Kind
 		ask  record.Ask
 	}{{tool, bash}, {tool, deny}, {host, x}} {
 		c := m.w.Replay(q.kind, q.ask, past)
@@ -534,8 +534,8 @@ func TestNetworkQuestions(t *testing.T) {
 			w.round()
 			w.decide(verdict(w.request(k), true), operator)
 			w.round()
-			p := waggle.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(waggle.SandboxPermissionResponse)
-			asked := waggle.DecodeText(w.box.entries[len(w.box.entries)-1].env.Text).Payload.(waggle.SandboxPermissionRequest)
+			p := protocol.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(protocol.SandboxPermissionResponse)
+			asked := protocol.DecodeText(w.box.entries[len(w.box.entries)-1].env.Text).Payload.(protocol.SandboxPermissionRequest)
 			if p.Host != asked.HostPattern.Host || !p.Allow {
 				t.Errorf("asked for %q, answered for %q", asked.HostPattern.Host, p.Host)
 			}
@@ -551,15 +551,15 @@ func TestNetworkQuestions(t *testing.T) {
 func TestQuestionsNobodyCouldAnswer(t *testing.T) {
 	_, m := working(t, record.PolicySet{}, false)
 	for name, q := range map[string]struct {
-		kind waggle.Kind
+		kind protocol.Kind
 		ask  record.Ask
 	}{
 		"bytes in a path": {tool, record.Ask{Tool: "Bash", Input: bash.Input, Cwd: "/work/\xff"}},
 		"bytes in a plan": {plan, record.Ask{Plan: "\xff"}},
-		"too long":        {plan, record.Ask{Plan: strings.Repeat("x", waggle.MaxText)}},
+		"too long":        {plan, record.Ask{Plan: strings.Repeat("x", protocol.MaxText)}},
 		"no plan":         {plan, record.Ask{}},
 		"a space behind":  {tool, record.Ask{Tool: "Bash", Input: bash.Input + " ", Cwd: "/work"}},
-		"no question":     {waggle.KindIdleNotification, record.Ask{}},
+		"no question":     {protocol.KindIdleNotification, record.Ask{}},
 	} {
 		if _, ds, err := m.w.Ask(q.kind, q.ask, m.lead, m.mint()); err == nil || ds != nil {
 			t.Errorf("%s: asked", name)

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -48,7 +48,7 @@ func TestLife(t *testing.T) {
 	decide(m.ask(plan, record.Ask{Plan: "Run everything; when it fails, report."}), true, "")
 
 	k := m.ask(tool, bash)
-	m.box.put(envelope("team-lead", encode(t, waggle.PermissionResponse{RequestID: string(k.ID), Subtype: waggle.SubtypeSuccess})), true)
+	m.box.put(envelope("team-lead", encode(t, protocol.PermissionResponse{RequestID: string(k.ID), Subtype: protocol.SubtypeSuccess})), true)
 	m.poll()
 	decide(k, true, "")
 	w.must(m.start(k))
@@ -65,7 +65,7 @@ func TestLife(t *testing.T) {
 	m.answer(false)
 	w.round()
 	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(waggle.TaskCompleted{From: "ada", TaskID: "1", TaskSubject: "Test", Timestamp: waggle.FormatTime(m.now)},
+		return m.w.Say(protocol.TaskCompleted{From: "ada", TaskID: "1", TaskSubject: "Test", Timestamp: protocol.FormatTime(m.now)},
 			record.Said{Task: "1", Note: "done"}, m.lead, m.mint())
 	})
 	m.idle()
@@ -91,7 +91,7 @@ func records(m *journal.Memory) []byte {
 		if !r.Writer.Operator {
 			who = fmt.Sprintf("%s/%d", r.Writer.Instance, r.Writer.Epoch)
 		}
-		fmt.Fprintf(&b, "%d %s %s by %s\n  %s\n", r.Seq, waggle.FormatTime(r.Time), r.Kind, who, r.Body)
+		fmt.Fprintf(&b, "%d %s %s by %s\n  %s\n", r.Seq, protocol.FormatTime(r.Time), r.Kind, who, r.Body)
 	}
 	return b.Bytes()
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -26,9 +26,9 @@ type Grant struct {
 	Port    string // "": every port
 	Deny    bool
 	Scope   Scope
-	Until   *time.Time       // ScopeUntil only
-	Request waggle.RequestID // whose answer it is; "" when it was given without one
-	Rule    string           // the deny rule that it is of (record.HostDenial); "": it is an answer
+	Until   *time.Time         // ScopeUntil only
+	Request protocol.RequestID // whose answer it is; "" when it was given without one
+	Rule    string             // the deny rule that it is of (record.HostDenial); "": it is an answer
 }
 
 // HostsDenied are the rules, and the mode, that close hosts to this worker whatever grant opens them.
@@ -65,7 +65,7 @@ func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
 		return gs
 	}
 	for _, c := range w.Calls {
-		mine := c.Kind == waggle.KindSandboxPermissionRequest && c.turn == w.turn && c.used && c.allowed()
+		mine := c.Kind == protocol.KindSandboxPermissionRequest && c.turn == w.turn && c.used && c.allowed()
 		spent := slices.ContainsFunc(l.Policy.Spent, func(k record.Key) bool { return k.Instance == w.Instance && k.ID == c.ID })
 		if mine && !spent && w.Judge(c.Kind, c.Ask, l, now).Decision != policy.Deny {
 			gs = append(gs, Grant{Host: c.Ask.Host, Port: c.Ask.Port, Scope: ScopeOnce, Request: c.ID})

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -29,22 +29,22 @@ func (w *Worker) ReceiveFile(in message.Incoming, l *Leader, now time.Time) []jo
 	}
 	d := in.Decoded
 	switch {
-	case d.Kind == waggle.KindInvalid:
+	case d.Kind == protocol.KindInvalid:
 		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
 		return in.Deny("the payload names another sender than the envelope")
-	case in.Envelope.From != string(waggle.Lead):
+	case in.Envelope.From != string(protocol.Lead):
 		return in.Deny("only the lead may send it")
 	}
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleLeader, policy.RoleWorker); !ok {
 		return in.Deny(why)
 	}
 	switch p := d.Payload.(type) {
-	case waggle.ShutdownRequest:
-		return w.askedToGo(in, waggle.RequestID(p.RequestID), spelling(d, ""))
-	case waggle.ModeSetRequest:
+	case protocol.ShutdownRequest:
+		return w.askedToGo(in, protocol.RequestID(p.RequestID), spelling(d, ""))
+	case protocol.ModeSetRequest:
 		return w.modeByFile(in, policy.Mode(p.Mode), l)
-	case waggle.TeamPermissionUpdate:
+	case protocol.TeamPermissionUpdate:
 		return w.rulesByFile(in, p)
 	}
 	return w.answeredByFile(in, l, now)
@@ -64,8 +64,8 @@ func (w *Worker) modeByFile(in message.Incoming, mode policy.Mode, l *Leader) []
 // maxDenied is how many deny rules a guest takes from its lead.
 const maxDenied = 256
 
-func (w *Worker) rulesByFile(in message.Incoming, p waggle.TeamPermissionUpdate) []journal.Draft {
-	updates := []waggle.PermissionUpdate{p.PermissionUpdate}
+func (w *Worker) rulesByFile(in message.Incoming, p protocol.TeamPermissionUpdate) []journal.Draft {
+	updates := []protocol.PermissionUpdate{p.PermissionUpdate}
 	if p.AlsoDeny != nil {
 		updates = append(updates, *p.AlsoDeny)
 	}
@@ -105,7 +105,7 @@ func (w *Worker) narrow(b record.Applied) {
 	w.denied = append(slices.Clip(w.denied), b.Deny...)
 }
 
-func (w *Worker) askedToGo(in message.Incoming, id waggle.RequestID, spelling waggle.Dialect) []journal.Draft {
+func (w *Worker) askedToGo(in message.Incoming, id protocol.RequestID, spelling protocol.Dialect) []journal.Draft {
 	switch {
 	case w.gone:
 		return in.Deny("this member has ended")
@@ -147,10 +147,10 @@ func (w *Worker) answeredByFile(in message.Incoming, l *Leader, now time.Time) [
 
 // composed writes a payload as this worker's envelope, without messageId, which a guest's lead does
 // not use. What leads a team that is no session's is no real client: a guest asks it as seed 001 does.
-func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m record.Mint) (*record.Mail, error) {
-	d := waggle.DialectWire
+func (w *Worker) composed(color string, to protocol.MemberName, p protocol.Payload, m record.Mint) (*record.Mail, error) {
+	d := protocol.DialectWire
 	if w.Guest && !w.Team.OfSession() {
-		d = waggle.DialectProtocol
+		d = protocol.DialectProtocol
 	}
 	return w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, color, to, p, m))
 }
@@ -163,7 +163,7 @@ func (w *Worker) spelled(mail *record.Mail, err error) (*record.Mail, error) {
 	if err != nil {
 		return nil, err
 	}
-	mail.Envelope, err = waggle.Envelope{From: env.From, Text: env.Text, Summary: env.Summary, Timestamp: env.Timestamp, Color: env.Color,
+	mail.Envelope, err = protocol.Envelope{From: env.From, Text: env.Text, Summary: env.Summary, Timestamp: env.Timestamp, Color: env.Color,
 		MsgV: env.MsgV, MsgID: env.MsgID, Type: env.Type}.MarshalJSON()
 	return mail, err
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -43,7 +43,7 @@ func (g *guest) step(step func() ([]journal.Draft, error)) {
 	}
 }
 
-func (g *guest) ask(kind waggle.Kind, a record.Ask) (k record.Key) {
+func (g *guest) ask(kind protocol.Kind, a record.Ask) (k record.Key) {
 	g.t.Helper()
 	g.n++
 	g.step(func() (ds []journal.Draft, err error) {
@@ -59,7 +59,7 @@ func (g *guest) sent(from, text string) []journal.Draft {
 	return g.w.ReceiveFile(incoming("ada", b.put(envelope(from, text), false)), g.l, start)
 }
 
-func (g *guest) answers(p waggle.Payload) []journal.Draft {
+func (g *guest) answers(p protocol.Payload) []journal.Draft {
 	g.t.Helper()
 	return g.sent("team-lead", encode(g.t, p))
 }
@@ -69,24 +69,24 @@ func (g *guest) answers(p waggle.Payload) []journal.Draft {
 func TestGuestRefuses(t *testing.T) {
 	g := newGuest(t)
 	allowed := g.ask(host, record.Ask{Host: "a.test"})
-	yes := func(id waggle.RequestID, name string) waggle.Payload {
-		return waggle.SandboxPermissionResponse{RequestID: string(id), Host: name, Allow: true, Timestamp: stamp}
+	yes := func(id protocol.RequestID, name string) protocol.Payload {
+		return protocol.SandboxPermissionResponse{RequestID: string(id), Host: name, Allow: true, Timestamp: stamp}
 	}
 	g.do(g.answers(yes(allowed.ID, "a.test")))
 	call := g.ask(tool, bash)
 	port := g.ask(host, record.Ask{Host: "b.test", Port: "443"})
 	answer := func(tool string) string {
-		return encode(t, waggle.PermissionResponse{RequestID: string(call.ID), Subtype: waggle.SubtypeSuccess, ToolUseID: tool})
+		return encode(t, protocol.PermissionResponse{RequestID: string(call.ID), Subtype: protocol.SubtypeSuccess, ToolUseID: tool})
 	}
 	for what, c := range map[string]struct {
 		from, text, why string
 	}{
 		"unreadable":  {"team-lead", `{"type":"permission_response","request_id":7}`, "cannot be read: "},
 		"of a peer":   {"bob", answer(""), "only the lead may send it"},
-		"not by file": {"team-lead", encode(t, waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash"}}}}), "by file rules only narrow"},
-		"another":     {"team-lead", encode(t, waggle.ShutdownRequest{RequestID: "s1", From: "bob", Timestamp: stamp}), "the payload names another sender"},
+		"not by file": {"team-lead", encode(t, protocol.TeamPermissionUpdate{PermissionUpdate: protocol.PermissionUpdate{Behavior: "allow", Rules: []protocol.PermissionRule{{ToolName: "Bash"}}}}), "by file rules only narrow"},
+		"another":     {"team-lead", encode(t, protocol.ShutdownRequest{RequestID: "s1", From: "bob", Timestamp: stamp}), "the payload names another sender"},
 		"not asked":   {"team-lead", encode(t, yes("other", "a.test")), "it answers nothing that was asked"},
-		"closed":      {"team-lead", encode(t, waggle.SandboxPermissionResponse{RequestID: string(allowed.ID), Host: "a.test", Timestamp: stamp}), "it answers nothing that is open"},
+		"closed":      {"team-lead", encode(t, protocol.SandboxPermissionResponse{RequestID: string(allowed.ID), Host: "a.test", Timestamp: stamp}), "it answers nothing that is open"},
 		"other call":  {"team-lead", answer("toolu_2"), "it names another call"},
 		"other host":  {"team-lead", encode(t, yes(port.ID, "c.test")), "it names another host"},
 		"other port":  {"team-lead", encode(t, yes(port.ID, "b.test:80")), "it names another host"},
@@ -98,13 +98,13 @@ func TestGuestRefuses(t *testing.T) {
 	if ds := g.sent("team-lead", "hello"); ds != nil {
 		t.Errorf("words: %+v", ds)
 	}
-	for _, ok := range []waggle.Payload{yes(port.ID, "b.test"), yes(port.ID, "b.test:443"), waggle.PermissionResponse{RequestID: string(call.ID), Subtype: waggle.SubtypeSuccess, ToolUseID: "toolu_1"}} {
+	for _, ok := range []protocol.Payload{yes(port.ID, "b.test"), yes(port.ID, "b.test:443"), protocol.PermissionResponse{RequestID: string(call.ID), Subtype: protocol.SubtypeSuccess, ToolUseID: "toolu_1"}} {
 		if ds := g.answers(ok); len(ds) != 1 || ds[0].Kind != record.KindAnswered {
 			t.Errorf("%s: %+v", encode(t, ok), ds)
 		}
 	}
 	b := box{}
-	order := incoming("ada", b.put(envelope("team-lead", encode(t, waggle.TaskAssignment{TaskID: "1", Subject: "s", Description: "d", AssignedBy: "team-lead", Timestamp: stamp})), false))
+	order := incoming("ada", b.put(envelope("team-lead", encode(t, protocol.TaskAssignment{TaskID: "1", Subject: "s", Description: "d", AssignedBy: "team-lead", Timestamp: stamp})), false))
 	if !order.IsWords() || incoming("ada", b.put(envelope("team-lead", answer("")), false)).IsWords() {
 		t.Error("an assignment is words for a guest, and an answer is not")
 	}
@@ -115,8 +115,8 @@ func TestGuestRefuses(t *testing.T) {
 func TestGuestAnswers(t *testing.T) {
 	input := `{"command":"go test ./...","n":10000000000000000001}`
 	call := record.Ask{Tool: "Bash", Input: input, Cwd: "/work", ToolUseID: "toolu_1"}
-	granted := func(raw string, updates ...string) *waggle.PermissionGranted {
-		g := &waggle.PermissionGranted{UpdatedInput: json.RawMessage(raw)}
+	granted := func(raw string, updates ...string) *protocol.PermissionGranted {
+		g := &protocol.PermissionGranted{UpdatedInput: json.RawMessage(raw)}
 		for _, u := range updates {
 			g.PermissionUpdates = append(g.PermissionUpdates, json.RawMessage(u))
 		}
@@ -124,47 +124,47 @@ func TestGuestAnswers(t *testing.T) {
 	}
 	const beyond = "what it allows beyond this request has no effect by file"
 	for what, c := range map[string]struct {
-		kind   waggle.Kind
+		kind   protocol.Kind
 		ask    record.Ask
-		answer func(id string) waggle.Payload
+		answer func(id string) protocol.Payload
 		allow  bool
 		reason string
 	}{
-		"yes": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess}
+		"yes": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess}
 		}, true, ""},
-		"the same input": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{ "n": 10000000000000000001, "command": "go test ./..." }`)}
+		"the same input": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess, Response: granted(`{ "n": 10000000000000000001, "command": "go test ./..." }`)}
 		}, true, ""},
-		"no input": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{}`)}
+		"no input": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess, Response: granted(`{}`)}
 		}, true, ""},
-		"another input": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{"command":"rm"}`)}
+		"another input": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess, Response: granted(`{"command":"rm"}`)}
 		}, false, "the answer changes the input, and by file only what was asked is allowed"},
-		"another number": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(strings.Replace(input, "1}", "2}", 1))}
+		"another number": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess, Response: granted(strings.Replace(input, "1}", "2}", 1))}
 		}, false, "the answer changes the input, and by file only what was asked is allowed"},
-		"rules too": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeSuccess, Response: granted(`{}`, `{"type":"addRules"}`)}
+		"rules too": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeSuccess, Response: granted(`{}`, `{"type":"addRules"}`)}
 		}, true, beyond},
-		"no": {tool, call, func(id string) waggle.Payload {
-			return waggle.PermissionResponse{RequestID: id, Subtype: waggle.SubtypeError, Error: "not now"}
+		"no": {tool, call, func(id string) protocol.Payload {
+			return protocol.PermissionResponse{RequestID: id, Subtype: protocol.SubtypeError, Error: "not now"}
 		}, false, "not now"},
-		"a plan": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
-			return waggle.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", Timestamp: stamp}
+		"a plan": {plan, record.Ask{Plan: "First this."}, func(id string) protocol.Payload {
+			return protocol.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", Timestamp: stamp}
 		}, true, "good"},
-		"a plan, and a mode": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
-			return waggle.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", PermissionMode: "acceptEdits", Timestamp: stamp}
+		"a plan, and a mode": {plan, record.Ask{Plan: "First this."}, func(id string) protocol.Payload {
+			return protocol.PlanApprovalResponse{RequestID: id, Approved: true, Feedback: "good", PermissionMode: "acceptEdits", Timestamp: stamp}
 		}, true, "good; " + beyond},
-		"no plan": {plan, record.Ask{Plan: "First this."}, func(id string) waggle.Payload {
-			return waggle.PlanApprovalResponse{RequestID: id, Feedback: "too long", Timestamp: stamp}
+		"no plan": {plan, record.Ask{Plan: "First this."}, func(id string) protocol.Payload {
+			return protocol.PlanApprovalResponse{RequestID: id, Feedback: "too long", Timestamp: stamp}
 		}, false, "too long"},
-		"a host": {host, record.Ask{Host: "a.test"}, func(id string) waggle.Payload {
-			return waggle.SandboxPermissionResponse{RequestID: id, Host: "a.test", Allow: true, Timestamp: stamp}
+		"a host": {host, record.Ask{Host: "a.test"}, func(id string) protocol.Payload {
+			return protocol.SandboxPermissionResponse{RequestID: id, Host: "a.test", Allow: true, Timestamp: stamp}
 		}, true, ""},
-		"no host": {host, record.Ask{Host: "a.test"}, func(id string) waggle.Payload {
-			return waggle.SandboxPermissionResponse{RequestID: id, Host: "a.test", Timestamp: stamp}
+		"no host": {host, record.Ask{Host: "a.test"}, func(id string) protocol.Payload {
+			return protocol.SandboxPermissionResponse{RequestID: id, Host: "a.test", Timestamp: stamp}
 		}, false, ""},
 	} {
 		g := newGuest(t)
@@ -192,7 +192,7 @@ func TestGuestAnswers(t *testing.T) {
 func TestGuestGoes(t *testing.T) {
 	g := newGuest(t)
 	ask := func(id string) []journal.Draft {
-		return g.answers(waggle.ShutdownRequest{RequestID: id, From: "team-lead", Timestamp: stamp})
+		return g.answers(protocol.ShutdownRequest{RequestID: id, From: "team-lead", Timestamp: stamp})
 	}
 	ds := ask("s1")
 	if len(ds) != 1 || ds[0].Kind != record.KindApplied {
@@ -229,16 +229,16 @@ func TestGuestGoes(t *testing.T) {
 // TestGuestAnswersAsAsked: a guest answers its lead's request to end in the spelling that it had, seed 002's in
 // the envelope included. It names no pane there when it has none: an empty one would be the reader's own.
 func TestGuestAnswersAsAsked(t *testing.T) {
-	asked := waggle.ShutdownRequest{RequestID: "s1", From: "team-lead", Reason: "over", Timestamp: stamp}
+	asked := protocol.ShutdownRequest{RequestID: "s1", From: "team-lead", Reason: "over", Timestamp: stamp}
 	for _, c := range []struct {
-		dialect waggle.Dialect
+		dialect protocol.Dialect
 		at      control.Shown
 		want    string
 	}{
-		{waggle.DialectWire, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","from":"ada","timestamp":"` + stamp + `"}`},
-		{waggle.DialectCatalog, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
-		{waggle.DialectAPI, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
-		{waggle.DialectAPI, control.Shown{Pane: "%7", Backend: "tmux"}, `{"type":"shutdown_approved","requestId":"s1","paneId":"%7","backendType":"tmux","timestamp":"` + stamp + `"}`},
+		{protocol.DialectWire, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","from":"ada","timestamp":"` + stamp + `"}`},
+		{protocol.DialectCatalog, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
+		{protocol.DialectAPI, control.Shown{}, `{"type":"shutdown_approved","requestId":"s1","timestamp":"` + stamp + `"}`},
+		{protocol.DialectAPI, control.Shown{Pane: "%7", Backend: "tmux"}, `{"type":"shutdown_approved","requestId":"s1","paneId":"%7","backendType":"tmux","timestamp":"` + stamp + `"}`},
 	} {
 		g := newGuest(t)
 		env, err := envelope("team-lead", "").Carrying(asked, c.dialect)
@@ -263,7 +263,7 @@ func TestGuestScope(t *testing.T) {
 	for scope, more := range map[string]bool{"": false, "one-shot": false, "once": false, "session": true, "forever": true} {
 		g := newGuest(t)
 		k := g.ask(host, record.Ask{Host: "a.test"})
-		g.do(g.answers(waggle.SandboxPermissionResponse{RequestID: string(k.ID), Host: "a.test", Allow: true, Scope: scope, Timestamp: stamp}))
+		g.do(g.answers(protocol.SandboxPermissionResponse{RequestID: string(k.ID), Host: "a.test", Allow: true, Scope: scope, Timestamp: stamp}))
 		if c, _ := g.w.Call(k); strings.Contains(c.Answer.Reason, "beyond this request") != more {
 			t.Errorf("scope %q: %q", scope, c.Answer.Reason)
 		}
@@ -280,22 +280,22 @@ func TestGuestScope(t *testing.T) {
 // begins with what the operator gives it.
 func TestGuestNarrows(t *testing.T) {
 	g, b := newGuest(t), box{}
-	says := func(p waggle.Payload) []journal.Draft {
+	says := func(p protocol.Payload) []journal.Draft {
 		return g.w.ReceiveFile(incoming("ada", b.put(envelope("team-lead", encode(t, p)), false)), g.l, start)
 	}
 	g.l.Policy.Policy.Mode = policy.ModeAcceptEdits
 	g.l.Policy.Policy.Allow = policy.MustRules("Bash(go test:*)", "Bash(ls:*)")
-	rules := func(behavior string, rules, removed []policy.Rule) waggle.Payload {
-		wire := func(rs []policy.Rule) []waggle.PermissionRule {
-			out := []waggle.PermissionRule{}
+	rules := func(behavior string, rules, removed []policy.Rule) protocol.Payload {
+		wire := func(rs []policy.Rule) []protocol.PermissionRule {
+			out := []protocol.PermissionRule{}
 			for _, r := range rs {
 				out = append(out, r.Wire())
 			}
 			return out
 		}
-		return waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: behavior, Rules: wire(rules), RemovedRules: wire(removed)}}
+		return protocol.TeamPermissionUpdate{PermissionUpdate: protocol.PermissionUpdate{Behavior: behavior, Rules: wire(rules), RemovedRules: wire(removed)}}
 	}
-	mode := func(m string) waggle.Payload { return waggle.ModeSetRequest{Mode: m, From: "team-lead"} }
+	mode := func(m string) protocol.Payload { return protocol.ModeSetRequest{Mode: m, From: "team-lead"} }
 	now := func() string {
 		p := g.w.Effective(g.l, start)
 		return string(p.Mode) + " " + fmt.Sprint(p.Deny)
@@ -304,7 +304,7 @@ func TestGuestNarrows(t *testing.T) {
 		return g.w.Judge(tool, record.Ask{Tool: "Bash", Input: `{"command":"` + command + `"}`, Cwd: "/work"}, g.l, start).Decision
 	}
 	for _, c := range []struct {
-		says    waggle.Payload
+		says    protocol.Payload
 		refused string
 		then    string
 	}{

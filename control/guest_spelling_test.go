@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -15,7 +15,7 @@ func TestGuestSpellings(t *testing.T) {
 	network := record.Ask{Host: "a.test", Port: "443"}
 	proposal := record.Ask{Plan: "First this."}
 	for what, c := range map[string]struct {
-		kind    waggle.Kind
+		kind    protocol.Kind
 		ask     record.Ask
 		yes, no string
 	}{

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"

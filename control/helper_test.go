@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -49,14 +49,14 @@ func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) jo
 // entry is one message in a mailbox.
 type entry struct {
 	id     string
-	env    waggle.Envelope
+	env    protocol.Envelope
 	forged bool // its sender may not send it
 }
 
 // box is a mailbox in memory.
 type box struct{ entries []entry }
 
-func (b *box) put(env waggle.Envelope, forged bool) entry {
+func (b *box) put(env protocol.Envelope, forged bool) entry {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", env.From, env.Text, env.Timestamp, env.MsgID)))
 	hash, n := hex.EncodeToString(sum[:]), 1
 	for _, e := range b.entries {
@@ -100,7 +100,7 @@ type peer struct {
 // member is one process of a member and what outlives it.
 type member struct {
 	*world
-	name     waggle.MemberName
+	name     protocol.MemberName
 	instance record.Instance
 	epoch    uint64
 	mem      *journal.Memory
@@ -141,7 +141,7 @@ func (w *world) begin(p record.PolicySet) *world {
 	if p.Policy.Version == 0 {
 		p.Policy.Version = 1
 	}
-	w.append(operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead-instance", Name: waggle.Lead, Epoch: 1})
+	w.append(operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead-instance", Name: protocol.Lead, Epoch: 1})
 	w.append(operator, record.KindPolicy, p)
 	return w
 }
@@ -204,7 +204,7 @@ func (w *world) mint() record.Mint {
 }
 
 // join makes a member and starts its first process.
-func (w *world) join(name waggle.MemberName, plan bool, change ...func(*record.Joined)) *member {
+func (w *world) join(name protocol.MemberName, plan bool, change ...func(*record.Joined)) *member {
 	w.t.Helper()
 	m := w.enlist(name, plan, change...)
 	m.boot()
@@ -212,7 +212,7 @@ func (w *world) join(name waggle.MemberName, plan bool, change ...func(*record.J
 }
 
 // enlist makes a member and starts nothing.
-func (w *world) enlist(name waggle.MemberName, plan bool, change ...func(*record.Joined)) *member {
+func (w *world) enlist(name protocol.MemberName, plan bool, change ...func(*record.Joined)) *member {
 	w.t.Helper()
 	w.n++
 	m := &member{world: w, name: name, instance: record.Instance(fmt.Sprintf("%s-%d", name, w.n)), box: &box{}, sent: map[journal.Seq]bool{}}
@@ -279,15 +279,15 @@ func (m *member) flush() {
 		m.sent[s.Seq] = true
 		env, err := s.Mail.Open()
 		m.must(err)
-		if s.Mail.To == waggle.Lead {
+		if s.Mail.To == protocol.Lead {
 			m.world.box.put(env, false)
 		}
 	}
 }
 
 // incoming decodes an entry as the loop does.
-func incoming(name waggle.MemberName, e entry) message.Incoming {
-	return message.Incoming{Entry: e.id, Box: name, Envelope: e.env, Decoded: waggle.Decode(e.env)}
+func incoming(name protocol.MemberName, e entry) message.Incoming {
+	return message.Incoming{Entry: e.id, Box: name, Envelope: e.env, Decoded: protocol.Decode(e.env)}
 }
 
 // receive hands one entry to the member's machine.
@@ -306,7 +306,7 @@ func (m *member) poll() {
 }
 
 // of is the member with a name, the newest one.
-func (w *world) of(name waggle.MemberName) *member {
+func (w *world) of(name protocol.MemberName) *member {
 	for i := len(w.members) - 1; i >= 0; i-- {
 		if w.members[i].name == name {
 			return w.members[i]
@@ -347,10 +347,10 @@ func (w *world) see(e entry) []journal.Record {
 	w.t.Helper()
 	return w.do(w.lead(), func() ([]journal.Draft, error) {
 		var from *control.Worker
-		if m, ok := w.l.Member(waggle.MemberName(e.env.From)); ok {
+		if m, ok := w.l.Member(protocol.MemberName(e.env.From)); ok {
 			from = w.peer(m.Instance)
 		}
-		return w.l.See(incoming(waggle.Lead, e), from), nil
+		return w.l.See(incoming(protocol.Lead, e), from), nil
 	})
 }
 
@@ -424,7 +424,7 @@ func (w *world) command(m *member, step func(*control.Member) ([]journal.Draft, 
 }
 
 // ask asks a question and returns its key.
-func (m *member) ask(kind waggle.Kind, a record.Ask) record.Key {
+func (m *member) ask(kind protocol.Kind, a record.Ask) record.Key {
 	m.t.Helper()
 	var k record.Key
 	m.do(func() (ds []journal.Draft, err error) {
@@ -463,7 +463,7 @@ func (m *member) idle() {
 		task = t.Task
 	}
 	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(waggle.IdleNotification{From: string(m.name), Timestamp: waggle.FormatTime(m.now), IdleReason: "available"},
+		return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"},
 			record.Said{Task: task}, m.lead, m.mint())
 	})
 }
@@ -484,9 +484,9 @@ func (w *world) round() {
 var bash = record.Ask{Tool: "Bash", Input: `{"command":"go test ./..."}`, Cwd: "/work", Reason: "the task says so", ToolUseID: "toolu_1"}
 
 const (
-	tool = waggle.KindPermissionRequest
-	plan = waggle.KindPlanApprovalRequest
-	host = waggle.KindSandboxPermissionRequest
+	tool = protocol.KindPermissionRequest
+	plan = protocol.KindPlanApprovalRequest
+	host = protocol.KindSandboxPermissionRequest
 
 	words = record.KindQuestion
 )

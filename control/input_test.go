@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/protocoltest"
+	"waggle/internal/test/protocoltest"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -31,13 +31,13 @@ func TestInputKeepsItsBytes(t *testing.T) {
 		k := m.ask(tool, a)
 		w.round()
 		r := w.request(k)
-		p, ok := waggle.DecodeText(w.box.entries[0].env.Text).Payload.(waggle.PermissionRequest)
+		p, ok := protocol.DecodeText(w.box.entries[0].env.Text).Payload.(protocol.PermissionRequest)
 		if !ok || string(p.Input) != s || r.Ask.Input != s || r.Digest != record.DigestOf(uid, k, r.Ask) || r.Ask.N != record.SumN {
 			t.Errorf("%q became %q on the wire and %q on record", s, p.Input, r.Ask.Input)
 		}
 		w.decide(verdict(r, true), operator)
 		w.round()
-		g, ok := waggle.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(waggle.PermissionResponse)
+		g, ok := protocol.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(protocol.PermissionResponse)
 		c, _ := m.w.Call(k)
 		if !ok || c.Input() != s || s != "{}" && string(g.Response.UpdatedInput) != s {
 			t.Errorf("%q was allowed as %q and runs as %q", s, g.Response.UpdatedInput, c.Input())

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -17,7 +17,7 @@ func (m *Member) Leads() bool { return m.Joined.Lead != "" }
 // LeadAgent finds the present agent behind the lead. Without one a person reads the
 // lead's mailbox.
 func (l *Leader) LeadAgent() (*Member, bool) {
-	m, ok := l.current[waggle.Lead]
+	m, ok := l.current[protocol.Lead]
 	return m, ok && m.Left == nil && m.Leads()
 }
 
@@ -44,7 +44,7 @@ func (w *Worker) Addressed(in message.Incoming, l *Leader) bool {
 
 // ordered reports whether a control entry is an order of this journal to an instance.
 func (l *Leader) ordered(i record.Instance, in message.Incoming) bool {
-	return in.Envelope.From == string(waggle.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
+	return in.Envelope.From == string(protocol.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
 }
 
 // policyOf is the policy that holds for one member.
@@ -60,7 +60,7 @@ func (l *Leader) byOperator(req *Request, d policy.Decider) bool {
 }
 
 // SpokeTo reports whether words were sent to a member after a time.
-func (w *Worker) SpokeTo(name waggle.MemberName, after time.Time) bool {
+func (w *Worker) SpokeTo(name protocol.MemberName, after time.Time) bool {
 	return w.spoke[name].After(after)
 }
 

@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -20,9 +20,9 @@ func leadFold(t *testing.T, set record.PolicySet, more ...journal.Draft) *contro
 	j := journal.NewMemory("uid", journal.Leader, nil).Open(fold)
 	_, err := j.Append(t.Context(), journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
 		return append([]journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "1ead", Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "1ead", Name: protocol.Lead, Epoch: 1}},
 			{Kind: record.KindPolicy, Must: true, Body: set},
-			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "b055", Name: waggle.Lead, Lead: "boss", Agent: "exec", Trust: record.Cooperative}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "b055", Name: protocol.Lead, Lead: "boss", Agent: "exec", Trust: record.Cooperative}},
 			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "ada", Name: "ada", Agent: "exec", Trust: record.Cooperative}},
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "ada", Epoch: 1}},
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "b055", Epoch: 1}}}, more...), nil
@@ -79,7 +79,7 @@ func TestLeadPolicy(t *testing.T) {
 	} {
 		w := control.NewWorker(nil)
 		w.Instance = c.instance
-		v := w.Judge(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + c.command + `"}`, Cwd: "/work"}, l, start)
+		v := w.Judge(protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + c.command + `"}`, Cwd: "/work"}, l, start)
 		if v.Decision != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.command, c.instance, v.Decision, c.want)
 		}

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/internal/budget"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -18,7 +18,7 @@ import (
 // decision, every command, and what of it still has to reach a mailbox. Reading
 // it needs the same care as the journal it is the fold of.
 type Leader struct {
-	Team     waggle.TeamName
+	Team     protocol.TeamName
 	Root     string
 	UID      record.TeamUID
 	Instance record.Instance // the leader's own
@@ -44,7 +44,7 @@ type Leader struct {
 	ledSince time.Time // since when Led leads
 	version  uint64    // the newest of a policy or a mode
 	byInst   map[record.Instance]*Member
-	current  map[waggle.MemberName]*Member
+	current  map[protocol.MemberName]*Member
 	byKey    map[record.Key]*Request
 	pending  []*Request
 	handles  record.Handles
@@ -75,7 +75,7 @@ type peerSeq struct {
 // addressed identifies a message of the leader by what ties it to a record.
 type addressed struct {
 	to   record.Instance
-	kind waggle.Kind
+	kind protocol.Kind
 	sha  string
 }
 
@@ -108,7 +108,7 @@ type Member struct {
 	Turns    map[string]*record.Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode             // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role             // who set it
-	Spelling waggle.Dialect          // of a member that uses files: the one it spoke last, in which it is written to; "": the wire's
+	Spelling protocol.Dialect        // of a member that uses files: the one it spoke last, in which it is written to; "": the wire's
 	Broken   bool                    // its journal is broken, and the operator has looked at that
 	Borrowed *Borrowing              // nil: it has its conversation
 	Begun    bool                    // it was taken out of the queue (Joined.Queued)
@@ -153,7 +153,7 @@ type Request struct {
 	// escalated.
 	Escalated *record.Decided
 	// Spelling is the dialect in which its asker is answered; "": the wire's. It is not in the digest.
-	Spelling waggle.Dialect
+	Spelling protocol.Dialect
 }
 
 // Gate is what the request is about.
@@ -190,13 +190,13 @@ func (o *Order) What() string {
 
 // NewLeader returns an empty fold.
 func NewLeader(o machine.Observer) *Leader {
-	return &Leader{byInst: map[record.Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[record.Key]*Request{},
+	return &Leader{byInst: map[record.Instance]*Member{}, current: map[protocol.MemberName]*Member{}, byKey: map[record.Key]*Request{},
 		entries: map[string]*Intake{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
 		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, notifier: &machine.Notifier{Observe: o}}
 }
 
 // Member finds the present member of a name.
-func (l *Leader) Member(name waggle.MemberName) (*Member, bool) {
+func (l *Leader) Member(name protocol.MemberName) (*Member, bool) {
 	m, ok := l.current[name]
 	return m, ok
 }
@@ -220,7 +220,7 @@ func (l *Leader) Request(k record.Key) (*Request, bool) { r, ok := l.byKey[k]; r
 
 // RequestsByID lists the questions with this id; ids are unique only within a
 // member and a kind.
-func (l *Leader) RequestsByID(id waggle.RequestID) []*Request {
+func (l *Leader) RequestsByID(id protocol.RequestID) []*Request {
 	var rs []*Request
 	for _, r := range l.Requests {
 		if r.ID == id {
@@ -271,7 +271,7 @@ func (l *Leader) Assignments() []*Order {
 // Vouches lists the records behind a message of the leader to an instance: same
 // recipient, same kind, same text (trust §1). None: the message is unverified and
 // inert. Several: the same text was ordered as often, as a mode may be.
-func (l *Leader) Vouches(to record.Instance, kind waggle.Kind, sha string) []*Order {
+func (l *Leader) Vouches(to record.Instance, kind protocol.Kind, sha string) []*Order {
 	return l.vouched[addressed{to, kind, sha}]
 }
 
@@ -279,7 +279,7 @@ func (l *Leader) Vouches(to record.Instance, kind waggle.Kind, sha string) []*Or
 // seen. peer is its journal.
 func (l *Leader) Unheard(peer *Worker) bool {
 	return slices.ContainsFunc(peer.Outbox, func(o Sending) bool {
-		return o.Mail.To == waggle.Lead && o.Mail.Kind != waggle.KindText && !record.IsRequest(o.Mail.Kind) && !l.heard[peerSeq{peer.Instance, uint64(o.Seq)}]
+		return o.Mail.To == protocol.Lead && o.Mail.Kind != protocol.KindText && !record.IsRequest(o.Mail.Kind) && !l.heard[peerSeq{peer.Instance, uint64(o.Seq)}]
 	})
 }
 

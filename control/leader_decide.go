@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -349,7 +349,7 @@ func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Deci
 	}
 	reply := message.Reply{Allow: v.Allow, Reason: v.Reason, Input: v.UpdatedInput, Mode: l.afterPlan(m), Rules: v.Rules, Session: v.Session}
 	answer, dialect := message.In(req.Spelling, message.Response(req.Key, req.Ask, reply, mint.Now), req.Ask.Input, mint.Now)
-	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, answer, mint)
+	mail, err := record.ComposeIn(dialect, protocol.Lead, "", m.Name, answer, mint)
 	if err != nil {
 		return record.Decided{}, err
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -117,7 +117,7 @@ func (l *Leader) advance(req *Request, on machine.Event, to machine.State, r jou
 
 // moved reports the move of the team itself from the state before.
 func (l *Leader) moved(from machine.State, on machine.Event, r journal.Record) error {
-	return l.tell(machine.Observation{Machine: machine.Team, Member: string(waggle.Lead), Instance: l.Instance, From: from, On: on, To: l.State()}, r)
+	return l.tell(machine.Observation{Machine: machine.Team, Member: string(protocol.Lead), Instance: l.Instance, From: from, On: on, To: l.State()}, r)
 }
 
 // State is where the team is: "" before its journal was opened.
@@ -179,7 +179,7 @@ func (l *Leader) joinedRec(r journal.Record, b record.Joined) error {
 	if b.Instance == "" || b.Instance == l.Instance || l.byInst[b.Instance] != nil {
 		return fmt.Errorf("instance %q cannot join", b.Instance)
 	}
-	if b.Lead != "" && b.Name != waggle.Lead {
+	if b.Lead != "" && b.Name != protocol.Lead {
 		return fmt.Errorf("the agent behind the lead cannot join as %s", b.Name)
 	}
 	if old := l.current[b.Name]; old != nil && old.Left == nil {
@@ -265,25 +265,25 @@ func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 	l.heard[ref] = true
 	from := m.State()
 	switch b.Kind {
-	case waggle.KindIdleNotification:
+	case protocol.KindIdleNotification:
 		m.LastIdle, m.IdleAt, m.base = &b, r.Time, machine.Idle
 		if m.current(b) {
 			m.Turns[b.Task] = &b
 		}
 		l.report(m, r, b)
 		return l.did(m, from, machine.EvIdle, r, "")
-	case waggle.KindTaskCompleted:
+	case protocol.KindTaskCompleted:
 		if m.current(b) && !b.Failed { // how it failed is in the notice that follows
 			m.Done[b.Task] = &b
 			l.report(m, r, b)
 		}
-	case waggle.KindShutdownApproved:
+	case protocol.KindShutdownApproved:
 		if m.asked(b) {
 			m.Approved = true
 			l.close(m.Shutdown)
 			return l.did(m, from, machine.EvShutdownYes, r, string(b.ID))
 		}
-	case waggle.KindShutdownRejected:
+	case protocol.KindShutdownRejected:
 		if m.asked(b) && !m.Approved {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, refusal(&b)
@@ -301,7 +301,7 @@ func (m *Member) current(b record.Seen) bool {
 
 // asked reports whether a message answers the shutdown that the member was asked for.
 func (m *Member) asked(b record.Seen) bool {
-	answer := b.Kind == waggle.KindShutdownApproved || b.Kind == waggle.KindShutdownRejected
+	answer := b.Kind == protocol.KindShutdownApproved || b.Kind == protocol.KindShutdownRejected
 	return answer && m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID
 }
 
@@ -458,13 +458,13 @@ func (l *Leader) close(o *Order) {
 
 // commands has, for each command, the kinds of message that carry it and the method that folds it.
 var commands = map[string]struct {
-	mail []waggle.Kind
+	mail []protocol.Kind
 	fold func(*Leader, journal.Record, *Member, *Order) error
 }{
-	record.CommandAssigned: {[]waggle.Kind{waggle.KindTaskAssignment}, (*Leader).assigned},
-	record.CommandShutdown: {[]waggle.Kind{waggle.KindShutdownRequest}, (*Leader).shutdownSent},
-	record.CommandMode:     {[]waggle.Kind{waggle.KindModeSetRequest}, (*Leader).modeSet},
-	record.CommandPolicy:   {[]waggle.Kind{waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest}, (*Leader).policySent},
+	record.CommandAssigned: {[]protocol.Kind{protocol.KindTaskAssignment}, (*Leader).assigned},
+	record.CommandShutdown: {[]protocol.Kind{protocol.KindShutdownRequest}, (*Leader).shutdownSent},
+	record.CommandMode:     {[]protocol.Kind{protocol.KindModeSetRequest}, (*Leader).modeSet},
+	record.CommandPolicy:   {[]protocol.Kind{protocol.KindTeamPermissionUpdate, protocol.KindModeSetRequest}, (*Leader).policySent},
 }
 
 func (l *Leader) commandedRec(r journal.Record, b record.Commanded) error {

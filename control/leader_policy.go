@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -30,7 +30,7 @@ func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.
 		return nil, &record.CeilingError{Ceiling: l.Policy.Ceiling, Over: []string{"mode " + string(mode)}}
 	}
 	return l.command(m, record.Commanded{What: record.CommandMode, Mode: mode, Version: l.version + 1, By: by},
-		waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)}, mint)
+		protocol.ModeSetRequest{Mode: string(mode), From: string(protocol.Lead)}, mint)
 }
 
 // SetPolicy gives the team a policy, under the next version, and notifies every member. Expired rules and host grants
@@ -72,7 +72,7 @@ func (l *Leader) SetPolicy(p record.PolicySet, w journal.Writer, mint record.Min
 // news are the frames that tell a member of a new policy.
 type news struct {
 	mode  policy.Mode // its mode when it changes, else empty
-	rules []waggle.TeamPermissionUpdate
+	rules []protocol.TeamPermissionUpdate
 }
 
 // newsOf are the changes of a new policy for a member: its mode when it changes, the new denials, the new allows,
@@ -85,28 +85,28 @@ func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) (n news
 		n.mode = mode
 	}
 	before, after := old.For(m.Instance, now), next.For(m.Instance, now)
-	none := []waggle.PermissionRule{}
-	for _, u := range []waggle.PermissionUpdate{
+	none := []protocol.PermissionRule{}
+	for _, u := range []protocol.PermissionUpdate{
 		{Behavior: "deny", Rules: message.Added(before.Deny, after.Deny)},
 		{Behavior: "allow", Rules: message.Added(before.Allow, after.Allow)},
 		{Behavior: "deny", Rules: none, RemovedRules: message.Added(after.Deny, before.Deny)},
 		{Behavior: "allow", Rules: none, RemovedRules: message.Added(after.Allow, before.Allow)},
 	} {
 		if named := append(slices.Clone(u.Rules), u.RemovedRules...); len(named) > 0 {
-			n.rules = append(n.rules, waggle.TeamPermissionUpdate{ToolName: named[0].ToolName, PermissionUpdate: u})
+			n.rules = append(n.rules, protocol.TeamPermissionUpdate{ToolName: named[0].ToolName, PermissionUpdate: u})
 		}
 	}
 	if n.mode == "" && len(n.rules) == 0 && m.Trust != record.FileTrust {
-		n.rules = []waggle.TeamPermissionUpdate{{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: none}}}
+		n.rules = []protocol.TeamPermissionUpdate{{PermissionUpdate: protocol.PermissionUpdate{Behavior: "allow", Rules: none}}}
 	}
 	return n
 }
 
 // payloads are the frames in the order in which they are sent. The updates are numbered up to the policy's version,
 // because a reader takes none twice and none out of order.
-func (n news) payloads(version uint64) (list []waggle.Payload) {
+func (n news) payloads(version uint64) (list []protocol.Payload) {
 	if n.mode != "" {
-		list = append(list, waggle.ModeSetRequest{Mode: string(n.mode), From: string(waggle.Lead)})
+		list = append(list, protocol.ModeSetRequest{Mode: string(n.mode), From: string(protocol.Lead)})
 	}
 	for i, u := range n.rules {
 		u.PolicyVersion = version - uint64(len(n.rules)-1-i)

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -27,7 +27,7 @@ func (l *Leader) See(in message.Incoming, peer *Worker) []journal.Draft {
 	}
 	d := in.Decoded
 	switch {
-	case d.Kind == waggle.KindInvalid:
+	case d.Kind == protocol.KindInvalid:
 		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
 		return in.Deny("the payload names another sender than the envelope")
@@ -64,14 +64,14 @@ func (l *Leader) sender(in message.Incoming, peer *Worker) *Member {
 		return nil
 	}
 	m := l.byInst[peer.Instance]
-	if m == nil || m.Name != waggle.MemberName(in.Envelope.From) || m != l.current[m.Name] && m.Left == nil {
+	if m == nil || m.Name != protocol.MemberName(in.Envelope.From) || m != l.current[m.Name] && m.Left == nil {
 		return nil
 	}
 	return m
 }
 
 // Before is the member that had a name before the one that has it now.
-func (l *Leader) Before(name waggle.MemberName) (*Member, bool) {
+func (l *Leader) Before(name protocol.MemberName) (*Member, bool) {
 	for _, m := range slices.Backward(l.Members) {
 		if m.Name == name && m != l.current[name] {
 			return m, true
@@ -150,16 +150,16 @@ func (l *Leader) Assign(m *Member, t record.Task, by policy.Role, mint record.Mi
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
 	}
 	t.SHA256 = record.HashText(t.Instructions)
-	from := string(waggle.Lead)
+	from := string(protocol.Lead)
 	if by == policy.RoleOperator {
 		from = string(policy.RoleOperator)
 	}
 	return l.command(m, record.Commanded{What: record.CommandAssigned, Task: &t, By: by},
-		waggle.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
-			AssignedBy: from, Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
+		protocol.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
+			AssignedBy: from, Timestamp: protocol.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
 }
 
-func (l *Leader) command(m *Member, c record.Commanded, p waggle.Payload, mint record.Mint) ([]journal.Draft, error) {
+func (l *Leader) command(m *Member, c record.Commanded, p protocol.Payload, mint record.Mint) ([]journal.Draft, error) {
 	mail, err := orderFor(m, p, mint)
 	if err != nil {
 		return nil, err
@@ -170,11 +170,11 @@ func (l *Leader) command(m *Member, c record.Commanded, p waggle.Payload, mint r
 
 // orderFor composes an order in the dialect that the member has spoken last, and where that cannot
 // say it, in the wire's.
-func orderFor(m *Member, p waggle.Payload, mint record.Mint) (*record.Mail, error) {
+func orderFor(m *Member, p protocol.Payload, mint record.Mint) (*record.Mail, error) {
 	said, dialect := message.In(m.Spelling, p, "", mint.Now)
-	mail, err := record.ComposeIn(dialect, waggle.Lead, "", m.Name, said, mint)
-	if err != nil && dialect != waggle.DialectWire {
-		return record.Compose(waggle.Lead, "", m.Name, p, mint)
+	mail, err := record.ComposeIn(dialect, protocol.Lead, "", m.Name, said, mint)
+	if err != nil && dialect != protocol.DialectWire {
+		return record.Compose(protocol.Lead, "", m.Name, p, mint)
 	}
 	return mail, err
 }
@@ -185,9 +185,9 @@ func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint reco
 	if m.Shutdown != nil || m.State() == machine.Terminated {
 		return nil, nil
 	}
-	id := waggle.RequestID("shutdown-" + strconv.FormatInt(mint.Now.UnixMilli(), 10) + "@" + string(m.Name))
+	id := protocol.RequestID("shutdown-" + strconv.FormatInt(mint.Now.UnixMilli(), 10) + "@" + string(m.Name))
 	return l.command(m, record.Commanded{What: record.CommandShutdown, ID: id, By: by},
-		waggle.ShutdownRequest{RequestID: string(id), From: string(waggle.Lead), Reason: reason, Timestamp: waggle.FormatTime(mint.Now)}, mint)
+		protocol.ShutdownRequest{RequestID: string(id), From: string(protocol.Lead), Reason: reason, Timestamp: protocol.FormatTime(mint.Now)}, mint)
 }
 
 // Let drafts that a member has left, and closes its open requests (L8). The detail of one that has died before is how it

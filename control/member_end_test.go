@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -67,7 +67,7 @@ func TestLapse(t *testing.T) {
 // orders to its instance, and words to its name from before it joined.
 func TestUnderway(t *testing.T) {
 	w := newWorld(t, record.PolicySet{}, nil)
-	file := func(name waggle.MemberName) *control.Member {
+	file := func(name protocol.MemberName) *control.Member {
 		i := record.Instance(name + "-file")
 		w.append(operator, record.KindJoined, record.Joined{Instance: i, Name: name, Agent: "claude", Cwd: "/work", Trust: record.FileTrust})
 		m, ok := w.l.ByInstance(i)
@@ -76,7 +76,7 @@ func TestUnderway(t *testing.T) {
 		}
 		return m
 	}
-	say := func(to waggle.MemberName, m *control.Member, text string) {
+	say := func(to protocol.MemberName, m *control.Member, text string) {
 		t.Helper()
 		env := w.spoken("bob", text)
 		w.do(operator, func() ([]journal.Draft, error) { return w.l.Say(m, to, env, record.Words{By: policy.RoleOperator}) })

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -308,12 +308,12 @@ func TestByHandle(t *testing.T) {
 func TestEntriesOfTheLead(t *testing.T) {
 	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)
-	words := incoming(waggle.Lead, w.box.put(envelope("ann", "hello"), false))
-	report := incoming(waggle.Lead, w.box.put(envelope("ann", encode(t, waggle.IdleNotification{From: "ann", Timestamp: stamp, IdleReason: "available"})), false))
+	words := incoming(protocol.Lead, w.box.put(envelope("ann", "hello"), false))
+	report := incoming(protocol.Lead, w.box.put(envelope("ann", encode(t, protocol.IdleNotification{From: "ann", Timestamp: stamp, IdleReason: "available"})), false))
 	if _, ok := w.l.LeadAgent(); ok || w.l.ForAgent(words) || w.l.ForAgent(report) {
 		t.Error("without an agent")
 	}
-	w.append(operator, record.KindJoined, record.Joined{Instance: "b055", Name: waggle.Lead, Lead: "boss", Agent: "exec", Trust: record.Cooperative})
+	w.append(operator, record.KindJoined, record.Joined{Instance: "b055", Name: protocol.Lead, Lead: "boss", Agent: "exec", Trust: record.Cooperative})
 	boss, ok := w.l.LeadAgent()
 	if !ok || boss.Instance != "b055" || !boss.Leads() || !w.l.ForAgent(words) || w.l.ForAgent(report) {
 		t.Errorf("%+v: words %v, a report %v", boss, w.l.ForAgent(words), w.l.ForAgent(report))
@@ -329,9 +329,9 @@ func TestEntriesOfTheLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := incoming(waggle.Lead, w.box.put(env, false))
+	order := incoming(protocol.Lead, w.box.put(env, false))
 	env.From = "ann"
-	copied := incoming(waggle.Lead, w.box.put(env, false))
+	copied := incoming(protocol.Lead, w.box.put(env, false))
 	agent, other := control.NewWorker(nil), control.NewWorker(nil)
 	agent.Instance, other.Instance = "b055", "another"
 	if !w.l.ForAgent(order) || w.l.ForAgent(copied) || !agent.Addressed(order, w.l) || other.Addressed(order, w.l) || agent.Addressed(copied, w.l) || !agent.Addressed(words, w.l) {
@@ -350,7 +350,7 @@ func TestNews(t *testing.T) {
 	ann, bob := w.join("ann", false), w.join("bob", false)
 	idle := func(m *member, said record.Said, reason string) {
 		m.do(func() ([]journal.Draft, error) {
-			return m.w.Say(waggle.IdleNotification{From: string(m.name), Timestamp: waggle.FormatTime(w.now), IdleReason: reason}, said, m.lead, m.mint())
+			return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(w.now), IdleReason: reason}, said, m.lead, m.mint())
 		})
 		w.round()
 	}
@@ -378,12 +378,12 @@ func TestNews(t *testing.T) {
 	ann.take()
 	bob.take()
 	ann.do(func() ([]journal.Draft, error) {
-		return ann.w.Say(waggle.TaskCompleted{From: "ann", TaskID: "1", Timestamp: stamp}, record.Said{Task: "1", Note: "it works"}, ann.lead, ann.mint())
+		return ann.w.Say(protocol.TaskCompleted{From: "ann", TaskID: "1", Timestamp: stamp}, record.Said{Task: "1", Note: "it works"}, ann.lead, ann.mint())
 	})
 	w.round()
 	news("a result", "ann result 1 it works")
 	ann.do(func() ([]journal.Draft, error) {
-		return ann.w.Say(waggle.TaskProgress{RequestID: "1", Timestamp: stamp, Progress: waggle.Progress{Phase: "done", Message: "x"}}, record.Said{Task: "1"}, ann.lead, ann.mint())
+		return ann.w.Say(protocol.TaskProgress{RequestID: "1", Timestamp: stamp, Progress: protocol.Progress{Phase: "done", Message: "x"}}, record.Said{Task: "1"}, ann.lead, ann.mint())
 	})
 	w.round()
 	news("progress")

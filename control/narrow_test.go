@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -45,7 +45,7 @@ func TestAcknowledgedBreak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m, _ := l.Member(waggle.MemberName("ada")); !m.Broken {
+	if m, _ := l.Member(protocol.MemberName("ada")); !m.Broken {
 		t.Error("the operator's acknowledgement is not on record")
 	}
 	if b, err := d.FindBreak(journal.Leader, control.NewLeader(nil), journal.Options{}); b != nil || errors.Join(err) != nil {

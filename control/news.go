@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -27,13 +27,13 @@ const (
 
 // News is one event for the lead's session.
 type News struct {
-	Seq    journal.Seq       `json:"seq"` // the record of the event
-	Time   time.Time         `json:"time"`
-	Member waggle.MemberName `json:"member"` // "" for all idle
-	What   NewsKind          `json:"what"`
-	Task   string            `json:"task,omitempty"`
-	Note   string            `json:"note,omitempty"`
-	Hops   int               `json:"hops,omitempty"` // of the notice (record.Mail.WithHops)
+	Seq    journal.Seq         `json:"seq"` // the record of the event
+	Time   time.Time           `json:"time"`
+	Member protocol.MemberName `json:"member"` // "" for all idle
+	What   NewsKind            `json:"what"`
+	Task   string              `json:"task,omitempty"`
+	Note   string              `json:"note,omitempty"`
+	Hops   int                 `json:"hops,omitempty"` // of the notice (record.Mail.WithHops)
 }
 
 // NewsAfter are the events for the lead's session, which has had those up to seq: one for each
@@ -47,7 +47,7 @@ func (w *Worker) NewsAgain(l *Leader) []News { return l.newsBetween(w.newsBefore
 
 // newsBetween are the events after one record up to another.
 func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
-	by := map[waggle.MemberName]News{}
+	by := map[protocol.MemberName]News{}
 	for _, n := range l.news {
 		if n.Seq > after && n.Seq <= upTo && weight(n.What) >= weight(by[n.Member].What) {
 			by[n.Member] = n
@@ -84,16 +84,16 @@ func (l *Leader) report(m *Member, r journal.Record, b record.Seen) {
 	case b.Hops >= record.MaxHops: // they only answer each other's notices
 		m.idleDue, l.stirred = false, false
 		return
-	case b.Kind == waggle.KindTaskCompleted:
+	case b.Kind == protocol.KindTaskCompleted:
 		n.What = NewsResult
-	case b.Kind != waggle.KindIdleNotification:
+	case b.Kind != protocol.KindIdleNotification:
 		return
 	case b.Failed:
 		n.What = NewsFailed
 	case m.idleDue || b.Told:
 		n.What = NewsIdle
 	}
-	if b.Kind == waggle.KindIdleNotification {
+	if b.Kind == protocol.KindIdleNotification {
 		m.idleDue = false
 	}
 	if n.What != "" {

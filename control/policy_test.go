@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -59,7 +59,7 @@ func TestWhoSetsModes(t *testing.T) {
 	}
 	// A record in the operator's name by another writer has no effect.
 	w.append(w.lead(), record.KindCommanded, record.Commanded{What: record.CommandMode, Instance: m.instance, Mode: policy.ModeBypassPermissions,
-		Version: 99, By: policy.RoleOperator, Mail: mailOf(waggle.KindModeSetRequest, "ada")})
+		Version: 99, By: policy.RoleOperator, Mail: mailOf(protocol.KindModeSetRequest, "ada")})
 	if w.round(); m.mode() != policy.ModeAcceptEdits || len(w.l.Ignored) != 1 {
 		t.Errorf("mode %s, ignored %v", m.mode(), w.l.Ignored)
 	}
@@ -177,10 +177,10 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 // replay, and the leader's next one applies (trust §1).
 func TestForgedPolicyVersion(t *testing.T) {
 	w, m := working(t, record.PolicySet{}, false)
-	forged := encode(t, waggle.TeamPermissionUpdate{ToolName: "Bash", PolicyVersion: waggle.MaxPolicyVersion,
-		PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash"}}}})
+	forged := encode(t, protocol.TeamPermissionUpdate{ToolName: "Bash", PolicyVersion: protocol.MaxPolicyVersion,
+		PermissionUpdate: protocol.PermissionUpdate{Behavior: "allow", Rules: []protocol.PermissionRule{{ToolName: "Bash"}}}})
 	before := m.w.PolicyVersion
-	m.receive(m.box.put(envelope(string(waggle.Lead), forged), true))
+	m.receive(m.box.put(envelope(string(protocol.Lead), forged), true))
 	if m.w.PolicyVersion != before || m.w.Unverified != 1 || len(m.w.Effective(m.lead, m.now).Allow) != 0 {
 		t.Fatalf("version %d, %d unverified, %v", m.w.PolicyVersion, m.w.Unverified, m.w.Effective(m.lead, m.now))
 	}
@@ -201,7 +201,7 @@ func TestAnswerWidensNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, ok := waggle.Decode(env).Payload.(waggle.PlanApprovalResponse)
+	p, ok := protocol.Decode(env).Payload.(protocol.PlanApprovalResponse)
 	if !ok || p.PermissionMode == "" {
 		t.Fatalf("the approval carries no mode: %+v", p)
 	}

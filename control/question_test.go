@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -251,7 +251,7 @@ func TestQuestionForged(t *testing.T) {
 	w.round()
 	n := len(w.l.Requests)
 	for _, text := range []string{`{"type":"question","request_id":"x","input":"{}"}`, `{"type":"question_response","request_id":"` + string(k.ID) + `","answers":["y"]}`,
-		encode(t, waggle.PermissionResponse{RequestID: string(k.ID), Subtype: waggle.SubtypeSuccess})} {
+		encode(t, protocol.PermissionResponse{RequestID: string(k.ID), Subtype: protocol.SubtypeSuccess})} {
 		m.box.put(envelope("team-lead", text), true)
 		w.box.put(envelope(string(m.name), text), true)
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -94,14 +94,14 @@ func TestQueue(t *testing.T) {
 // reports ends a member's task.
 func (m *member) reports(failed bool) {
 	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(waggle.IdleNotification{From: string(m.name), Timestamp: waggle.FormatTime(m.now), IdleReason: "available"},
+		return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"},
 			record.Said{Task: "1", Failed: failed, Note: "so"}, m.lead, m.mint())
 	})
 	m.round()
 }
 
 // queued joins a member as waggle new does.
-func (w *world) queued(name waggle.MemberName, atOnce int, waits bool) {
+func (w *world) queued(name protocol.MemberName, atOnce int, waits bool) {
 	w.enlist(name, false, func(b *record.Joined) { b.AtOnce, b.Queued = atOnce, waits })
 }
 

@@ -1,8 +1,8 @@
 package control
 
 import (
-	"waggle"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -16,7 +16,7 @@ func (w *Worker) Planning() bool { return w.base == machine.PlanProposed }
 // program would have recorded it: a call that ran is not run again because more is bound now, and a
 // denial stays in force. The files that a call was found to name are not compared: a script that
 // has changed since it ran is not run again by itself. So are the calls before a halt, but for those that it interrupted. Nil: ask.
-func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool) *Call {
+func (w *Worker) Replay(kind protocol.Kind, a record.Ask, past map[record.Key]bool) *Call {
 	if w.turn == nil {
 		return nil
 	}
@@ -49,5 +49,5 @@ func (c *Call) settled() bool {
 	case c.Answer.Decision == record.DecisionDeny:
 		return true
 	}
-	return c.used && (c.Kind == waggle.KindSandboxPermissionRequest || c.Kind == record.KindQuestion)
+	return c.used && (c.Kind == protocol.KindSandboxPermissionRequest || c.Kind == record.KindQuestion)
 }

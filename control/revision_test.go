@@ -3,8 +3,8 @@ package control_test
 import (
 	"testing"
 
-	"waggle"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -15,16 +15,16 @@ func TestRevisionAfterWithdrawal(t *testing.T) {
 	for _, seen := range []bool{true, false} {
 		w, m := working(t, record.PolicySet{}, true)
 		revision := func(k record.Key) int { c, _ := m.w.Call(k); return c.Ask.Revision }
-		first := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "one"})
+		first := m.ask(protocol.KindPlanApprovalRequest, record.Ask{Plan: "one"})
 		if seen {
 			m.flush()
 			w.pass()
 		}
 		m.do(func() ([]journal.Draft, error) { return m.w.Withdraw(first, "the agent gave it up"), nil })
-		second := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "two"})
+		second := m.ask(protocol.KindPlanApprovalRequest, record.Ask{Plan: "two"})
 		m.flush()
 		w.pass()
-		third := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "three"}) // it replaces the second plan
+		third := m.ask(protocol.KindPlanApprovalRequest, record.Ask{Plan: "three"}) // it replaces the second plan
 		for k, want := range map[record.Key]int{first: 1, second: 2, third: 3} {
 			if got := revision(k); got != want {
 				t.Errorf("seen %v: the plan %s is revision %d, want %d", seen, k.ID, got, want)
@@ -40,7 +40,7 @@ func TestRevisionAfterWithdrawal(t *testing.T) {
 // may be rejected.
 func TestEmptyPlan(t *testing.T) {
 	w, m := working(t, record.PolicySet{}, true)
-	k := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: " \n"})
+	k := m.ask(protocol.KindPlanApprovalRequest, record.Ask{Plan: " \n"})
 	m.flush()
 	w.pass()
 	req := w.request(k)

@@ -1,9 +1,9 @@
 package control
 
 import (
-	"waggle"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -49,8 +49,8 @@ func (w *Worker) Revoke(k record.Key, why string) []journal.Draft {
 
 // outrun closes open requests for the same call without a waiting session, where the files that the
 // call names have changed: the new request replaces them.
-func (w *Worker) outrun(kind waggle.Kind, a record.Ask) []journal.Draft {
-	if kind != waggle.KindPermissionRequest {
+func (w *Worker) outrun(kind protocol.Kind, a record.Ask) []journal.Draft {
+	if kind != protocol.KindPermissionRequest {
 		return nil
 	}
 	var ds []journal.Draft

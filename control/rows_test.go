@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -90,7 +90,7 @@ func TestTeamTable(t *testing.T) {
 		}
 	}
 	opened := func(epoch uint64) {
-		add(record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})
+		add(record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})
 	}
 	opened(1)
 	opened(2)

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
-const network = waggle.KindSandboxPermissionRequest
+const network = protocol.KindSandboxPermissionRequest
 
 // set gives the team a policy with these rules and host grants.
 func (w *world) set(change func(*record.PolicySet)) {

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -74,8 +74,8 @@ func TestVotes(t *testing.T) {
 func TestUnreadableMessage(t *testing.T) {
 	w, m := working(t, record.PolicySet{}, false)
 	const text = `{"type":"shutdown_request","requestId":7,"from":"team-lead"}`
-	d := waggle.Decode(envelope("team-lead", text))
-	if d.Kind != waggle.KindInvalid || len(d.Warnings) == 0 {
+	d := protocol.Decode(envelope("team-lead", text))
+	if d.Kind != protocol.KindInvalid || len(d.Warnings) == 0 {
 		t.Fatalf("%+v", d)
 	}
 	for who, recs := range map[string][]journal.Record{

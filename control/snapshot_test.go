@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"

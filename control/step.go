@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -29,19 +29,19 @@ type DecidedError struct {
 
 func (e *DecidedError) Error() string {
 	d := e.Request.Decided
-	return fmt.Sprintf("request %s was already decided: %s by %s at %s", cmp.Or(e.Request.Handle, string(e.Request.ID)), d.Decision, d.By, waggle.FormatTime(e.Request.At))
+	return fmt.Sprintf("request %s was already decided: %s by %s at %s", cmp.Or(e.Request.Handle, string(e.Request.ID)), d.Decision, d.By, protocol.FormatTime(e.Request.At))
 }
 
 // ExpiredError: the deadline passed, which denied it.
 type ExpiredError struct{ Request *Request }
 
 func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("request %s expired at %s and is denied; the worker may ask again", cmp.Or(e.Request.Handle, string(e.Request.ID)), waggle.FormatTime(*e.Request.Expires))
+	return fmt.Sprintf("request %s expired at %s and is denied; the worker may ask again", cmp.Or(e.Request.Handle, string(e.Request.ID)), protocol.FormatTime(*e.Request.Expires))
 }
 
 // DigestError: the digest in the answer is not the request's.
 type DigestError struct {
-	ID         waggle.RequestID
+	ID         protocol.RequestID
 	Want, Have record.Digest
 }
 
@@ -56,7 +56,7 @@ func (e *RefusedError) Error() string { return e.Why }
 
 // UnknownRequestError: no such question.
 type UnknownRequestError struct {
-	ID   waggle.RequestID
+	ID   protocol.RequestID
 	Near []string
 }
 

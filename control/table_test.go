@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -161,7 +161,7 @@ func alias(tried, seen machine.Event) bool {
 		(tried == machine.EvPlanApproved || tried == machine.EvPlanRejected) && seen == machine.EvAnswered
 }
 
-func mailOf(k waggle.Kind, to waggle.MemberName) *record.Mail {
+func mailOf(k protocol.Kind, to protocol.MemberName) *record.Mail {
 	return &record.Mail{To: to, Kind: k, SHA256: "x", Envelope: []byte(`{}`)}
 }
 
@@ -190,7 +190,7 @@ func workerMoves(path []tried) []tried {
 	useBy := start.Add(time.Hour)
 	for _, q := range []struct {
 		id  string
-		k   waggle.Kind
+		k   protocol.Kind
 		on  machine.Event
 		ask record.Ask
 	}{
@@ -198,14 +198,14 @@ func workerMoves(path []tried) []tried {
 		{"h", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"g", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"p", plan, machine.EvAskedPlan, record.Ask{Plan: "do it"}},
 		{"q", words, machine.EvAskedWords, asking}, {"r", words, machine.EvAskedWords, asking},
 	} {
-		k := record.Key{Instance: "i", Kind: q.k, ID: waggle.RequestID(q.id)}
+		k := record.Key{Instance: "i", Kind: q.k, ID: protocol.RequestID(q.id)}
 		d := record.DigestOf(uid, k, q.ask)
 		if q.k == words {
 			add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask})
 			add(machine.EvAnswered, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionAnswer, Answers: answering, By: policy.RoleOperator, Leader: 9, UseBy: &useBy})
 			continue
 		}
-		add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, waggle.Lead)})
+		add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, protocol.Lead)})
 		if q.k != plan {
 			add("", record.KindStarted, record.Started{Key: k, Digest: d, Tool: q.ask.Tool})
 		}
@@ -223,13 +223,13 @@ func workerMoves(path []tried) []tried {
 			add(machine.EvPlanApproved, record.KindStarted, record.Started{Key: k, Digest: d})
 		}
 	}
-	add(machine.EvTurnEnded, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
-	add(machine.EvTurnFailed, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Failed: true, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
+	add(machine.EvTurnEnded, record.KindSaid, record.Said{Kind: protocol.KindIdleNotification, Mail: mailOf(protocol.KindIdleNotification, protocol.Lead)})
+	add(machine.EvTurnFailed, record.KindSaid, record.Said{Kind: protocol.KindIdleNotification, Failed: true, Mail: mailOf(protocol.KindIdleNotification, protocol.Lead)})
 	add(machine.EvUnverified, record.KindUnverified, record.Unverified{Entry: fmt.Sprint("u", len(path))})
 	add(machine.EvApplied, record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: ref, Task: &record.Task{ID: "1"}})
 	add(machine.EvShutdownAsked, record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: ref, ID: "s"})
-	add(machine.EvShutdownApproved, record.KindSaid, record.Said{Kind: waggle.KindShutdownApproved, ID: "s", Mail: mailOf(waggle.KindShutdownApproved, waggle.Lead)})
-	add(machine.EvShutdownRejected, record.KindSaid, record.Said{Kind: waggle.KindShutdownRejected, ID: "s", Mail: mailOf(waggle.KindShutdownRejected, waggle.Lead)})
+	add(machine.EvShutdownApproved, record.KindSaid, record.Said{Kind: protocol.KindShutdownApproved, ID: "s", Mail: mailOf(protocol.KindShutdownApproved, protocol.Lead)})
+	add(machine.EvShutdownRejected, record.KindSaid, record.Said{Kind: protocol.KindShutdownRejected, ID: "s", Mail: mailOf(protocol.KindShutdownRejected, protocol.Lead)})
 	return ms
 }
 
@@ -329,28 +329,28 @@ func leaderMoves(path []tried) []tried {
 	var ms []tried
 	add := func(on machine.Event, kind string, body any) { ms = append(ms, tried{on, kind, body, by}) }
 	n := len(path)
-	seen := func(k waggle.Kind, id waggle.RequestID) record.Seen {
+	seen := func(k protocol.Kind, id protocol.RequestID) record.Seen {
 		return record.Seen{Entry: fmt.Sprint("e", n), Ref: uint64(n), Instance: "i", Kind: k, ID: id}
 	}
 	add(machine.EvJoined, record.KindJoined, record.Joined{Instance: "i", Name: "ada", Trust: record.Cooperative})
 	add(machine.EvProcess, record.KindProcess, record.Process{Instance: "i", Epoch: uint64(n + 1)})
-	add(machine.EvIdle, record.KindSeen, seen(waggle.KindIdleNotification, ""))
+	add(machine.EvIdle, record.KindSeen, seen(protocol.KindIdleNotification, ""))
 	add(machine.EvWork, record.KindCommanded, record.Commanded{What: record.CommandAssigned, Instance: "i", By: policy.RoleLeader,
-		Task: &record.Task{ID: "1", SHA256: record.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")})
-	for _, id := range []waggle.RequestID{"a", "b"} {
+		Task: &record.Task{ID: "1", SHA256: record.HashText("")}, Mail: mailOf(protocol.KindTaskAssignment, "ada")})
+	for _, id := range []protocol.RequestID{"a", "b"} {
 		k := record.Key{Instance: "i", Kind: tool, ID: id}
 		d := record.DigestOf(uid, k, bash)
 		s := seen(tool, id)
 		s.Digest, s.Ask = d, &bash
 		add(machine.EvAsked, record.KindSeen, s)
 		ms = append(ms, tried{machine.EvDecided, record.KindDecided, record.Decided{Key: k, Digest: d, Decision: record.DecisionDeny,
-			By: policy.RoleOperator, Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")}, operator})
+			By: policy.RoleOperator, Policy: 1, Mail: mailOf(protocol.KindPermissionResponse, "ada")}, operator})
 		add(machine.EvRequestDropped, record.KindClosed, record.Closed{Key: &k, Evidence: "withdrawn"})
 	}
 	add(machine.EvShutdownSent, record.KindCommanded, record.Commanded{What: record.CommandShutdown, Instance: "i", ID: "s", By: policy.RoleLeader,
-		Mail: mailOf(waggle.KindShutdownRequest, "ada")})
-	add(machine.EvShutdownYes, record.KindSeen, seen(waggle.KindShutdownApproved, "s"))
-	add(machine.EvShutdownNo, record.KindSeen, seen(waggle.KindShutdownRejected, "s"))
+		Mail: mailOf(protocol.KindShutdownRequest, "ada")})
+	add(machine.EvShutdownYes, record.KindSeen, seen(protocol.KindShutdownApproved, "s"))
+	add(machine.EvShutdownNo, record.KindSeen, seen(protocol.KindShutdownRejected, "s"))
 	add(machine.EvGone, record.KindLeft, record.Left{Instance: "i", How: record.LeftDied})
 	var epoch uint64
 	for i, p := range path {
@@ -368,7 +368,7 @@ func TestLeaderTable(t *testing.T) {
 		func(o machine.Observer) (journal.Tentative, func() machine.State) {
 			l := control.NewLeader(o)
 			for i, r := range []tried{
-				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1}, operator},
+				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: 1}, operator},
 				{"", record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}}, operator},
 			} {
 				if err := l.Apply(recordOf(t, -i, r.kind, r.by, r.body)); err != nil {
@@ -446,7 +446,7 @@ func TestTransitionError(t *testing.T) {
 		if len(told) < 3 || told[2].On != machine.EvTaken || told[2].Row != "" || w.State() != machine.ShuttingDown || len(j.Aside()) > 0 {
 			t.Errorf("%s, %+v, set aside %v", w.State(), told, j.Aside())
 		}
-		must(add(j, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)}))
+		must(add(j, record.KindSaid, record.Said{Kind: protocol.KindIdleNotification, Mail: mailOf(protocol.KindIdleNotification, protocol.Lead)}))
 		end := j.Seq()
 		err := add(j, record.KindTaken, record.Taken{})
 		var draft *journal.DraftError

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -30,7 +30,7 @@ func opened(t *testing.T) journal.Dir {
 }
 
 func joined(name string) journal.Draft {
-	return journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(name + "-1"), Name: waggle.MemberName(name)}}
+	return journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(name + "-1"), Name: protocol.MemberName(name)}}
 }
 
 // raw appends records that no fold has looked at.

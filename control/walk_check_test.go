@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -54,8 +54,8 @@ func (s told) observe(o machine.Observation) {
 // may not send it, and no record the second time.
 func (w *walk) judged(who string, e entry, owned bool, recs []journal.Record, genuine bool) {
 	key := who + e.id
-	kind := waggle.Decode(e.env).Kind
-	words := kind == waggle.KindText || kind == waggle.KindUnknown
+	kind := protocol.Decode(e.env).Kind
+	words := kind == protocol.KindText || kind == protocol.KindUnknown
 	switch {
 	case w.done[key] || owned || words:
 		if len(recs) > 0 {

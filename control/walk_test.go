@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -54,7 +54,7 @@ type walk struct {
 }
 
 var asks = []struct {
-	kind waggle.Kind
+	kind protocol.Kind
 	ask  record.Ask
 }{
 	{tool, bash},
@@ -78,7 +78,7 @@ func newWalk(rt *rapid.T) *walk {
 	w := &walk{world: newWorld(rt, set, seen.observe), told: seen, rt: rt, decided: map[record.Key]string{}, runs: map[record.Key]int{},
 		gone: map[record.Instance]bool{}, over: map[record.Instance]bool{}, done: map[string]bool{},
 		versions: map[record.Instance]uint64{}, effects: map[string]map[uint64]bool{}, plans: map[record.Instance]record.Key{}}
-	for i, name := range []waggle.MemberName{"ada", "bob", "cleo"} {
+	for i, name := range []protocol.MemberName{"ada", "bob", "cleo"} {
 		m := w.join(name, i == 1)
 		if rapid.IntRange(0, 4).Draw(rt, "idle") > 0 {
 			w.assign(m, record.Task{ID: "9", Instructions: "begin"})
@@ -272,7 +272,7 @@ func (w *walk) doFlush() {
 	m := w.any("member")
 	times := rapid.IntRange(0, 2).Draw(w.rt, "times")
 	for _, s := range m.w.Outbox {
-		if m.sent[s.Seq] || s.Mail.To != waggle.Lead {
+		if m.sent[s.Seq] || s.Mail.To != protocol.Lead {
 			continue
 		}
 		if times == 0 && rapid.Bool().Draw(w.rt, "later") {
@@ -290,9 +290,9 @@ func (w *walk) doFlush() {
 func (w *walk) receive(m *member, e entry) {
 	before := workerShape(m)
 	owned := m.w.Owns(e.id)
-	genuine := len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
+	genuine := len(m.lead.Vouches(m.instance, protocol.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(protocol.Lead)
 	recs := m.receive(e)
-	genuine = genuine || len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
+	genuine = genuine || len(m.lead.Vouches(m.instance, protocol.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(protocol.Lead)
 	w.judged(string(m.instance), e, owned, recs, genuine)
 	for _, r := range recs {
 		if r.Kind == record.KindUnverified {
@@ -303,9 +303,9 @@ func (w *walk) receive(m *member, e entry) {
 		}
 		var b struct {
 			Ref    uint64 `json:"leader_seq"`
-			Kind   waggle.Kind
-			Result string           `json:"decision"`
-			Key    waggle.RequestID `json:"id"`
+			Kind   protocol.Kind
+			Result string             `json:"decision"`
+			Key    protocol.RequestID `json:"id"`
 		}
 		w.must(json.Unmarshal(r.Body, &b))
 		seqs := w.effects[string(m.instance)]
@@ -340,13 +340,13 @@ func (w *walk) doReceiveAll(m *member) {
 func (w *walk) seeOne(e entry) {
 	audits, owned := len(w.l.Unverified), w.l.Owns(e.id)
 	var from *control.Worker
-	if m, ok := w.l.Member(waggle.MemberName(e.env.From)); ok {
+	if m, ok := w.l.Member(protocol.MemberName(e.env.From)); ok {
 		from = w.peer(m.Instance)
 	}
-	d := waggle.Decode(e.env)
-	id := waggle.RequestID("")
+	d := protocol.Decode(e.env)
+	id := protocol.RequestID("")
 	if d.Payload != nil {
-		id, _ = waggle.RequestIDOf(d.Payload)
+		id, _ = protocol.RequestIDOf(d.Payload)
 	}
 	genuine := from != nil && len(from.Vouches(d.Kind, id, record.HashText(e.env.Text))) > 0
 	before := leaderShape(w.world)
@@ -576,7 +576,7 @@ func (w *walk) doForge() {
 	if n := len(m.w.Calls); n > 0 {
 		k = m.w.Calls[n-1].Key
 	}
-	shutdown := waggle.RequestID("shutdown-0@ada")
+	shutdown := protocol.RequestID("shutdown-0@ada")
 	if lm, _ := w.l.ByInstance(m.instance); lm.Shutdown != nil {
 		shutdown = lm.Shutdown.Commanded.ID
 	}

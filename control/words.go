@@ -6,18 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Say drafts the record of words. m is the recipient's membership, nil for the lead and for a
 // member that waggle does not run. The words that they replace are closed in the same append.
 // Refusals: *RefusedError.
-func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w record.Words) ([]journal.Draft, error) {
+func (l *Leader) Say(m *Member, to protocol.MemberName, env protocol.Envelope, w record.Words) ([]journal.Draft, error) {
 	mail, err := mailOf(to, env)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w rec
 	switch {
 	case m != nil && m.State() == machine.Terminated:
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and is given nothing any more", m.Name)}
-	case interrupts(w.Priority) && (m == nil || env.From != string(waggle.Lead)):
+	case interrupts(w.Priority) && (m == nil || env.From != string(protocol.Lead)):
 		return nil, &RefusedError{Why: fmt.Sprintf("only the lead's own words, to a member that waggle runs, go by %s", w.Priority)}
 	}
 	if m != nil {
@@ -70,7 +70,7 @@ func (l *Leader) Lapse(now time.Time) []journal.Draft {
 
 // Wakes reports whether a message of a mailbox is a reason to begin a turn. One that comes after too many turns in which
 // agents only answered each other is not: it stays for the next turn. What a person said always is.
-func (l *Leader) Wakes(entry string, env waggle.Envelope) bool {
+func (l *Leader) Wakes(entry string, env protocol.Envelope) bool {
 	return l.Spoken(entry) != nil || record.Hops(env) < record.MaxHops
 }
 
@@ -112,19 +112,19 @@ func (l *Leader) Unsaid(entry string, now time.Time) string {
 func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != record.KindTaken }
 
 // mailOf is compose for an existing envelope of words.
-func mailOf(to waggle.MemberName, env waggle.Envelope) (*record.Mail, error) {
-	if (message.Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
+func mailOf(to protocol.MemberName, env protocol.Envelope) (*record.Mail, error) {
+	if (message.Incoming{Envelope: env, Decoded: protocol.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
 	}
 	raw, err := env.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("words to %s: %w", to, err)
 	}
-	return &record.Mail{To: to, Kind: waggle.KindText, SHA256: record.HashText(env.Text), Envelope: raw}, nil
+	return &record.Mail{To: to, Kind: protocol.KindText, SHA256: record.HashText(env.Text), Envelope: raw}, nil
 }
 
 func (l *Leader) saidRec(r journal.Record, b record.Words) error {
-	if b.Mail == nil || b.Mail.Kind != waggle.KindText {
+	if b.Mail == nil || b.Mail.Kind != protocol.KindText {
 		return fmt.Errorf("said without words")
 	}
 	env, err := b.Mail.Open()
@@ -140,12 +140,12 @@ func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 		return l.ignore(r, "the same words are on record already")
 	case b.Instance != "" && (m == nil || m.Left != nil || m.Name != b.Mail.To):
 		return l.ignore(r, "nobody is there to be told")
-	case interrupts(b.Priority) && (m == nil || env.From != string(waggle.Lead)):
+	case interrupts(b.Priority) && (m == nil || env.From != string(protocol.Lead)):
 		return l.ignore(r, "only the lead's own words steer a member")
 	}
 	l.orders[o.Seq], l.words[o.Hash] = o, o
 	l.open, l.sends = append(l.open, o), append(l.sends, o)
-	if m != nil && env.From == string(waggle.Lead) && b.By != policy.RoleSystem {
+	if m != nil && env.From == string(protocol.Lead) && b.By != policy.RoleSystem {
 		l.given(m)
 	}
 	return nil

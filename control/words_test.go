@@ -11,22 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"waggle"
 	"waggle/control"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // spoken is an envelope of words with an id of its own.
-func (w *world) spoken(from, text string) waggle.Envelope {
+func (w *world) spoken(from, text string) protocol.Envelope {
 	m := w.mint()
-	return waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(m.Now), MsgV: 1, MsgID: m.MsgID, Type: "message"}
+	return protocol.Envelope{From: from, Text: text, Timestamp: protocol.FormatTime(m.Now), MsgV: 1, MsgID: m.MsgID, Type: "message"}
 }
 
 // say records words to a member and returns their order.
-func (w *world) say(m *member, env waggle.Envelope, words record.Words) *control.Order {
+func (w *world) say(m *member, env protocol.Envelope, words record.Words) *control.Order {
 	w.t.Helper()
 	words.By = policy.RoleOperator
 	w.do(operator, func() ([]journal.Draft, error) {
@@ -169,7 +169,7 @@ func TestWordsOnce(t *testing.T) {
 				if busy {
 					busy = false
 					ann.do(func() ([]journal.Draft, error) {
-						return ann.w.Say(waggle.IdleNotification{From: "ann", Timestamp: waggle.FormatTime(w.now), IdleReason: "available"}, record.Said{}, ann.lead, w.mint())
+						return ann.w.Say(protocol.IdleNotification{From: "ann", Timestamp: protocol.FormatTime(w.now), IdleReason: "available"}, record.Said{}, ann.lead, w.mint())
 					})
 				}
 			},

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Worker is the fold of a worker's journal. Reading it needs the same care as
 // the journal it is the fold of: one goroutine at a time.
 type Worker struct {
-	Team     waggle.TeamName
+	Team     protocol.TeamName
 	UID      record.TeamUID
 	Instance record.Instance
-	Name     waggle.MemberName
+	Name     protocol.MemberName
 	Epoch    uint64
 	Guest    bool // another program leads its team
 
@@ -67,7 +67,7 @@ type Worker struct {
 	entries     map[string]*Intake // mailbox entries that this journal owns
 	commands    map[uint64]*Intake // leader seqs that were applied
 	applied     []record.Applied
-	spoke       map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
+	spoke       map[protocol.MemberName]time.Time // the recipients of words, with the time of the last
 	vouched     map[voucher][]*Vouched
 	narrowed    policy.Mode   // of a guest: the widest mode that its lead leaves it, since this start; "": it said nothing
 	denied      []policy.Rule // of a guest: what its lead denies it, since this start
@@ -185,7 +185,7 @@ type question struct {
 }
 
 // questionOf is the content of a call without its sender and time: its digest without a name.
-func questionOf(kind waggle.Kind, a record.Ask) question {
+func questionOf(kind protocol.Kind, a record.Ask) question {
 	return question{a.Sum(), record.DigestOf("", record.Key{Kind: kind}, a), a.Sandboxed}
 }
 
@@ -204,8 +204,8 @@ type TaskState struct {
 
 // voucher identifies a message by what ties it to a record.
 type voucher struct {
-	kind waggle.Kind
-	id   waggle.RequestID
+	kind protocol.Kind
+	id   protocol.RequestID
 	sha  string
 }
 
@@ -220,7 +220,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o machine.Observer) *Worker {
 	return &Worker{base: machine.Booting, asked: map[record.Key]*Call{}, byKey: map[record.Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]*Intake{}, commands: map[uint64]*Intake{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, notifier: &machine.Notifier{Observe: o}}
+		entries: map[string]*Intake{}, commands: map[uint64]*Intake{}, vouched: map[voucher][]*Vouched{}, spoke: map[protocol.MemberName]time.Time{}, notifier: &machine.Notifier{Observe: o}}
 }
 
 // State is where the worker is now.
@@ -239,9 +239,9 @@ func (w *Worker) within() machine.State {
 	host, words := false, false
 	for k := range w.asked {
 		switch k.Kind {
-		case waggle.KindPermissionRequest:
+		case protocol.KindPermissionRequest:
 			return machine.BlockedPermission
-		case waggle.KindSandboxPermissionRequest:
+		case protocol.KindSandboxPermissionRequest:
 			host = true
 		case record.KindQuestion:
 			words = true
@@ -308,7 +308,7 @@ func (w *Worker) Blocking() []*Call {
 // Vouches lists the records of this journal that hold a message: same kind, same
 // id, same text (trust §1, "the same the other way"). None: the message is
 // unverified and inert. Several: the same text was said as often.
-func (w *Worker) Vouches(kind waggle.Kind, id waggle.RequestID, sha string) []*Vouched {
+func (w *Worker) Vouches(kind protocol.Kind, id protocol.RequestID, sha string) []*Vouched {
 	return w.vouched[voucher{kind, id, sha}]
 }
 

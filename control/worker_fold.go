@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -170,11 +170,11 @@ func (w *Worker) askedRec(r journal.Record, b record.Asked) error {
 	w.asked[b.Key] = c
 	ev := machine.EvAskedTool
 	switch b.Kind {
-	case waggle.KindSandboxPermissionRequest:
+	case protocol.KindSandboxPermissionRequest:
 		ev = machine.EvAskedHost
 	case record.KindQuestion:
 		ev = machine.EvAskedWords
-	case waggle.KindPlanApprovalRequest:
+	case protocol.KindPlanApprovalRequest:
 		ev = machine.EvAskedPlan
 		w.base = machine.PlanProposed
 		for _, old := range w.Calls { // what it replaces cannot be claimed any more
@@ -190,7 +190,7 @@ func (w *Worker) add(c *Call) {
 	w.byAsk[questionOf(c.Kind, c.Ask)] = c
 }
 
-func (w *Worker) vouch(m *record.Mail, id waggle.RequestID, v *Vouched) {
+func (w *Worker) vouch(m *record.Mail, id protocol.RequestID, v *Vouched) {
 	w.Outbox = append(w.Outbox, Sending{v, m})
 	k := voucher{m.Kind, id, m.SHA256}
 	w.vouched[k] = append(w.vouched[k], v)
@@ -236,13 +236,13 @@ func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 	}
 	delete(w.asked, b.Key)
 	ev := machine.EvAnswered
-	if b.Kind == waggle.KindPermissionRequest && b.Decision == record.DecisionDeny {
+	if b.Kind == protocol.KindPermissionRequest && b.Decision == record.DecisionDeny {
 		ev = machine.EvDenied
 	}
-	if waiting && !b.Waited && b.Kind != waggle.KindPermissionRequest {
+	if waiting && !b.Waited && b.Kind != protocol.KindPermissionRequest {
 		c.used = true // a tool call is used up by its start
 	}
-	if waiting && b.Kind == waggle.KindPlanApprovalRequest {
+	if waiting && b.Kind == protocol.KindPlanApprovalRequest {
 		ev = machine.EvPlanRejected
 		if b.Decision == record.DecisionAllow {
 			ev, w.base = machine.EvPlanApproved, machine.Executing
@@ -273,7 +273,7 @@ func (w *Worker) ruled(r journal.Record, b record.Answered) error {
 func (w *Worker) startedRec(r journal.Record, b record.Started) error {
 	from := w.State()
 	c, ok := w.byKey[b.Key]
-	tool := b.Kind == waggle.KindPermissionRequest
+	tool := b.Kind == protocol.KindPermissionRequest
 	switch {
 	case !ok:
 		return fmt.Errorf("start of %s, which was never asked", b.ID)
@@ -296,7 +296,7 @@ func (w *Worker) startedRec(r journal.Record, b record.Started) error {
 		return nil
 	}
 	c.used = true
-	if b.Kind != waggle.KindPlanApprovalRequest {
+	if b.Kind != protocol.KindPlanApprovalRequest {
 		return nil
 	}
 	w.base = machine.Executing
@@ -401,8 +401,8 @@ func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 }
 
 // sayable are the kinds of a Said: a worker's reports to the lead, and plain words to any member.
-var sayable = []waggle.Kind{waggle.KindText, waggle.KindIdleNotification, waggle.KindTaskProgress,
-	waggle.KindTaskCompleted, waggle.KindShutdownApproved, waggle.KindShutdownRejected}
+var sayable = []protocol.Kind{protocol.KindText, protocol.KindIdleNotification, protocol.KindTaskProgress,
+	protocol.KindTaskCompleted, protocol.KindShutdownApproved, protocol.KindShutdownRejected}
 
 func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 	from := w.State()
@@ -412,11 +412,11 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 	v := &Vouched{Mark: markOf(r), Said: &b}
 	w.vouch(b.Mail, b.ID, v)
 	switch b.Kind {
-	case waggle.KindText:
+	case protocol.KindText:
 		w.spoke[b.Mail.To] = r.Time
-	case waggle.KindTaskCompleted:
+	case protocol.KindTaskCompleted:
 		w.endTask(b)
-	case waggle.KindIdleNotification:
+	case protocol.KindIdleNotification:
 		w.endTask(b)
 		if w.turn == nil {
 			return nil // a repeated notice: harmless
@@ -431,11 +431,11 @@ func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 			return w.did(from, machine.EvTurnFailed, r, b.Task)
 		}
 		return w.did(from, machine.EvTurnEnded, r, b.Task)
-	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
+	case protocol.KindShutdownApproved, protocol.KindShutdownRejected:
 		if !w.leaving || w.gone || w.Shutdown == nil || w.Shutdown.ID != b.ID {
 			return fmt.Errorf("%s of %s, which is not being decided", b.Kind, b.ID)
 		}
-		if b.Kind == waggle.KindShutdownApproved {
+		if b.Kind == protocol.KindShutdownApproved {
 			w.gone = true
 			return w.did(from, machine.EvShutdownApproved, r, string(b.ID))
 		}

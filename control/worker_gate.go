@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -23,7 +23,7 @@ var ErrNoTurn = errors.New("no turn runs")
 //
 // A plan replaces every plan before it: those are withdrawn, and answers to them have no effect any
 // more.
-func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (record.Key, []journal.Draft, error) {
+func (w *Worker) Ask(kind protocol.Kind, a record.Ask, l *Leader, m record.Mint) (record.Key, []journal.Draft, error) {
 	switch {
 	case w.leaving || w.gone:
 		return record.Key{}, nil, ErrShuttingDown
@@ -46,7 +46,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 	if w.byKey[k] != nil {
 		return record.Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
 	}
-	if kind == waggle.KindPlanApprovalRequest {
+	if kind == protocol.KindPlanApprovalRequest {
 		a.Revision = w.revision()
 	}
 	dig := record.DigestOf(w.UID, k, a)
@@ -67,12 +67,12 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 		own := *a.Own
 		own.Standing, a.Own = true, &own
 	}
-	mail, err := w.composed(w.color(l), waggle.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
+	mail, err := w.composed(w.color(l), protocol.Lead, message.Request(k, a, w.Name, w.color(l), l.Policy.Call(a), m), m)
 	if err != nil {
 		return record.Key{}, nil, err
 	}
 	ds := w.outrun(kind, a)
-	if kind == waggle.KindPlanApprovalRequest {
+	if kind == protocol.KindPlanApprovalRequest {
 		ds = w.withdrawPlans()
 	}
 	return k, append(ds, journal.Draft{Kind: record.KindAsked, Must: true,
@@ -83,7 +83,7 @@ func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (
 // is true and the drafts are what is left to record: that the session waits
 // again, or that it claims an approval that came late.
 func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft, ok bool) {
-	plan := c.Kind == waggle.KindPlanApprovalRequest
+	plan := c.Kind == protocol.KindPlanApprovalRequest
 	if plan && c.turn != w.turn && (c.Task == "" || c.Task != w.turn.Task) {
 		return nil, false // the plan of other work
 	}
@@ -96,7 +96,7 @@ func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft
 		return nil, true // the plan that is being carried out
 	case !c.claimable(now) || plan && w.base != machine.PlanProposed:
 		return nil, false
-	case c.Kind == waggle.KindPermissionRequest:
+	case c.Kind == protocol.KindPermissionRequest:
 		return nil, true
 	}
 	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: c.Key, Digest: c.Digest, Task: w.turn.Task}}}, true
@@ -104,7 +104,7 @@ func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft
 
 // Approved is the newest request by which the operator has allowed a command, as it was asked, that is the
 // member's own in this accepted file; "": there is none.
-func (w *Worker) Approved(file, command string) waggle.RequestID {
+func (w *Worker) Approved(file, command string) protocol.RequestID {
 	for _, c := range slices.Backward(w.Calls) {
 		if c.Ask.Own != nil && c.Ask.Own.File == file && c.Ask.Own.Standing && c.AskedSeq != 0 && c.allowed() && c.Answer.By == policy.RoleOperator && c.Answer.UpdatedInput == "" &&
 			record.CommandOf(c.Ask.Input) == command {
@@ -135,7 +135,7 @@ func (w *Worker) Withdraw(k record.Key, why string) []journal.Draft {
 func (w *Worker) withdrawPlans() []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
-		if c.Kind == waggle.KindPlanApprovalRequest {
+		if c.Kind == protocol.KindPlanApprovalRequest {
 			ds = append(ds, w.Withdraw(c.Key, "a newer plan took its place")...)
 		}
 	}
@@ -188,7 +188,7 @@ func (l *Leader) ModeOf(i record.Instance) policy.Mode {
 }
 
 // Judge is what the rules say of a question at this moment.
-func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
+func (w *Worker) Judge(kind protocol.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
 	return w.policy(l).Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
@@ -226,7 +226,7 @@ func (w *Worker) judged(l *Leader) record.Judged {
 func (w *Worker) revision() int {
 	n := 1
 	for _, c := range w.Calls {
-		if c.Kind == waggle.KindPlanApprovalRequest && c.AskedSeq != 0 && c.Task == w.turn.Task {
+		if c.Kind == protocol.KindPlanApprovalRequest && c.AskedSeq != 0 && c.Task == w.turn.Task {
 			n++
 		}
 	}
@@ -244,7 +244,7 @@ func (e *GrantError) Error() string { return e.Why }
 func (w *Worker) Start(k record.Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
 	c, ok := w.byKey[k]
 	switch {
-	case !ok || k.Kind != waggle.KindPermissionRequest || !c.allowed():
+	case !ok || k.Kind != protocol.KindPermissionRequest || !c.allowed():
 		return nil, &GrantError{"it was not allowed"}
 	case c.Started:
 		return nil, &GrantError{"the grant was used already"}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -30,11 +30,11 @@ func (w *Worker) Receive(in message.Incoming, l *Leader) []journal.Draft {
 	}
 	d := in.Decoded
 	switch {
-	case d.Kind == waggle.KindInvalid:
+	case d.Kind == protocol.KindInvalid:
 		return in.Deny("cannot be read: " + message.Fault(d.Warnings))
 	case d.FromMismatch:
 		return in.Deny("the payload names another sender than the envelope")
-	case in.Envelope.From != string(waggle.Lead):
+	case in.Envelope.From != string(protocol.Lead):
 		return in.Deny("only the lead may send it")
 	}
 	if ok, why := policy.MaySend(d.Kind, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal); !ok {
@@ -105,21 +105,21 @@ func (w *Worker) Take(t record.Taken, l *Leader) ([]journal.Draft, error) {
 
 // Say records a status message to the lead: an idle notice, progress, a completed
 // task. Everything else has a step of its own.
-func (w *Worker) Say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
+func (w *Worker) Say(p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	switch p.Kind() {
-	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
+	case protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted:
 		return w.say(p, s, l, m)
 	}
 	return nil, fmt.Errorf("say %s: it is not a status", p.Kind())
 }
 
-func (w *Worker) say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
-	return w.sayIn(waggle.DialectWire, p, s, l, m)
+func (w *Worker) say(p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	return w.sayIn(protocol.DialectWire, p, s, l, m)
 }
 
 // sayIn is say to a lead that reads a dialect.
-func (w *Worker) sayIn(d waggle.Dialect, p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
-	mail, err := w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, w.color(l), waggle.Lead, p, m))
+func (w *Worker) sayIn(d protocol.Dialect, p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	mail, err := w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, w.color(l), protocol.Lead, p, m))
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func (w *Worker) sayIn(d waggle.Dialect, p waggle.Payload, s record.Said, l *Lea
 
 // Tell records plain words to the lead or a peer. Words that would be parsed as control are
 // refused, and so are words to a peer that has left: nobody reads its mailbox.
-func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m record.Mint) ([]journal.Draft, error) {
-	if peer, ok := l.Member(to); ok && peer.Left != nil && to != waggle.Lead {
-		return nil, &RefusedError{Why: fmt.Sprintf("%s left the team at %s and reads nothing; the operator can bring it back", peer.Name, waggle.FormatTime(peer.LeftAt))}
+func (w *Worker) Tell(to protocol.MemberName, text, summary string, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	if peer, ok := l.Member(to); ok && peer.Left != nil && to != protocol.Lead {
+		return nil, &RefusedError{Why: fmt.Sprintf("%s left the team at %s and reads nothing; the operator can bring it back", peer.Name, protocol.FormatTime(peer.LeftAt))}
 	}
 	mail, err := w.spelled(record.ComposeText(w.Name, w.color(l), to, text, summary, m))
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m r
 	if mail, err = mail.WithHops(w.hops()); err != nil {
 		return nil, err
 	}
-	return []journal.Draft{{Kind: record.KindSaid, Must: true, Body: record.Said{Kind: waggle.KindText, Mail: mail}}}, nil
+	return []journal.Draft{{Kind: record.KindSaid, Must: true, Body: record.Said{Kind: protocol.KindText, Mail: mail}}}, nil
 }
 
 // hops is what the messages of the running turn say of turns in which agents only answered each other. A turn with a
@@ -184,10 +184,10 @@ func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader
 		return nil, nil
 	}
 	id := w.Shutdown.ID
-	var p waggle.Payload = waggle.ShutdownApproved{RequestID: string(id), From: string(w.Name), Timestamp: waggle.FormatTime(m.Now),
+	var p protocol.Payload = protocol.ShutdownApproved{RequestID: string(id), From: string(w.Name), Timestamp: protocol.FormatTime(m.Now),
 		PaneID: at.Pane, BackendType: at.Backend}
 	if !approve {
-		p = waggle.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: waggle.FormatTime(m.Now)}
+		p = protocol.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: protocol.FormatTime(m.Now)}
 	}
 	return w.sayIn(w.Shutdown.Spelling, p, record.Said{ID: id, Note: reason}, l, m)
 }

@@ -16,9 +16,9 @@ import (
 	"sort"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -46,13 +46,13 @@ func id8(root string, uid record.TeamUID) string {
 }
 
 // Dir names a team's directory; it need not exist.
-func (h Home) Dir(root string, team waggle.TeamName, uid record.TeamUID) Dir {
+func (h Home) Dir(root string, team protocol.TeamName, uid record.TeamUID) Dir {
 	return Dir{Path: filepath.Join(h.Path, "teams", string(team)+"-"+id8(root, uid)), UID: uid}
 }
 
 // Create makes a team's directory. STATE is private: wider permissions of existing directories are
 // removed.
-func (h Home) Create(root string, team waggle.TeamName, uid record.TeamUID) (Dir, error) {
+func (h Home) Create(root string, team protocol.TeamName, uid record.TeamUID) (Dir, error) {
 	d := h.Dir(root, team, uid)
 	for _, p := range []string{filepath.Join(d.Path, "journal"), filepath.Join(d.Path, "processes"), filepath.Join(d.Path, "archive")} {
 		if err := os.MkdirAll(p, 0o700); err != nil {
@@ -72,7 +72,7 @@ func (h Home) Create(root string, team waggle.TeamName, uid record.TeamUID) (Dir
 // oldest first. Their journals say which of them is alive. A *BrokenError reports a
 // directory of this name whose owner cannot be read; the others are listed all the
 // same.
-func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
+func (h Home) Find(root string, team protocol.TeamName) ([]Dir, error) {
 	ks, err := h.glob(string(team))
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
 // Known is one team that ever was, in whichever wire tree.
 type Known struct {
 	Dir    Dir
-	Team   waggle.TeamName
+	Team   protocol.TeamName
 	Root   string // URL of its wire tree; "" when it is unknown
 	Opened string // when, as its first record says; "" when that cannot be read
 	// Foreign says that another program led it: its journal is the operator's own, not the leader's.
@@ -162,7 +162,7 @@ func (h Home) glob(team string) ([]Known, error) {
 		switch {
 		case errors.As(err, &broken):
 			base := filepath.Base(p)
-			k := Known{Dir: Dir{Path: p}.aside(), Team: waggle.TeamName(base[:len(base)-len("-12345678")])}
+			k := Known{Dir: Dir{Path: p}.aside(), Team: protocol.TeamName(base[:len(base)-len("-12345678")])}
 			if !k.Dir.Aside { // that team has ended, so its name is free
 				k.Broken = broken
 			}
@@ -251,7 +251,7 @@ func (d Dir) Sockets(run string) transport.SocketDirs {
 
 // Leftover is where what was written under a team's name when there was no such team is
 // kept, if no team of that name ever was ours.
-func (h Home) Leftover(root string, team waggle.TeamName) string {
+func (h Home) Leftover(root string, team protocol.TeamName) string {
 	return filepath.Join(h.Path, "leftover", string(team)+"-"+id8(root, ""))
 }
 
@@ -273,7 +273,7 @@ func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 
 // NameLease is the file whose lock makes a process the only one that makes a team of
 // this name in this root, in whichever case it is written.
-func (h Home) NameLease(root string, team waggle.TeamName) string {
+func (h Home) NameLease(root string, team protocol.TeamName) string {
 	name := strings.ToLower(string(team))
 	return filepath.Join(h.Path, "names", name+"-"+id8(root, record.TeamUID(name))+".lock")
 }
@@ -317,7 +317,7 @@ func (d Dir) Moved() bool {
 }
 
 // Moved reports that one of the directories of a team's name is gone that had the records of a team which waggle leads.
-func (h Home) Moved(team waggle.TeamName) bool {
+func (h Home) Moved(team protocol.TeamName) bool {
 	led, _ := filepath.Glob(filepath.Join(h.Path, "names", string(team)+"-????????.led"))
 	return slices.ContainsFunc(led, func(path string) bool {
 		return Dir{Path: filepath.Join(h.Path, "teams", strings.TrimSuffix(filepath.Base(path), ".led"))}.Moved()

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // open makes a team's state with its first record.
-func open(t *testing.T, h home.Home, root string, team waggle.TeamName, uid record.TeamUID, at time.Time) home.Dir {
+func open(t *testing.T, h home.Home, root string, team protocol.TeamName, uid record.TeamUID, at time.Time) home.Dir {
 	t.Helper()
 	d, err := h.Create(root, team, uid)
 	if err != nil {
@@ -27,7 +27,7 @@ func open(t *testing.T, h home.Home, root string, team waggle.TeamName, uid reco
 		t.Fatal(err)
 	}
 	if _, err := j.Append(t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: team, Root: root, UID: uid, Instance: "i", Name: waggle.Lead, Epoch: 1}}}, nil
+		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: team, Root: root, UID: uid, Instance: "i", Name: protocol.Lead, Epoch: 1}}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -33,10 +33,10 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 
 // maker is the content of Identity: whose a directory is, apart from its journals.
 type maker struct {
-	V    int             `json:"v"`
-	Team waggle.TeamName `json:"team"`
-	Root string          `json:"root"`
-	UID  record.TeamUID  `json:"uid"`
+	V    int               `json:"v"`
+	Team protocol.TeamName `json:"team"`
+	Root string            `json:"root"`
+	UID  record.TeamUID    `json:"uid"`
 }
 
 // maxIdentity is the size up to which that file is read.
@@ -46,7 +46,7 @@ const maxIdentity = 64 << 10
 func (d Dir) Identity() string { return filepath.Join(d.Path, "team.json") }
 
 // identify writes that file when it is not there.
-func (d Dir) identify(root string, team waggle.TeamName) error {
+func (d Dir) identify(root string, team protocol.TeamName) error {
 	if _, err := os.Lstat(d.Identity()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -204,7 +204,7 @@ func first(dir string) (*opened, error) {
 
 // Claims lists the directories of teams of this name whose leader's journal is lost, and
 // of which something else in them says that they are of this root.
-func (h Home) Claims(root string, team waggle.TeamName) (ds []Dir) {
+func (h Home) Claims(root string, team protocol.TeamName) (ds []Dir) {
 	ks, _ := h.glob(string(team)) // a directory that cannot be listed has no claim
 	for _, k := range ks {
 		if k.Broken == nil {

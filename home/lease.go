@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/record"
 	"waggle/spawn"
 )

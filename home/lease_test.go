@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/home"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -37,7 +37,7 @@ func TestTryLead(t *testing.T) {
 	}
 	note := func(id spawn.Identity) {
 		t.Helper()
-		if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: waggle.Lead, ID: id}); err != nil {
+		if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: protocol.Lead, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // parts are the directories of a team's state that are made again when they are needed. The

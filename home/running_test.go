@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/home"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -26,8 +26,8 @@ func TestRunning(t *testing.T) {
 	recycled.Start += "0"
 	note := func(root, team, name string, id spawn.Identity) {
 		t.Helper()
-		d := open(t, h, root, waggle.TeamName(team), "uid", time.Now())
-		if err := d.NoteStarted(home.Started{Team: waggle.TeamName(team), Root: root, Name: waggle.MemberName(name), ID: id}); err != nil {
+		d := open(t, h, root, protocol.TeamName(team), "uid", time.Now())
+		if err := d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

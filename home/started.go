@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -20,11 +20,11 @@ import (
 // Started is what the newest process of a member, or the one that leads, has written of
 // itself beside the journal: a team can be ended when its journal cannot be read.
 type Started struct {
-	Team     waggle.TeamName   `json:"team"`
-	Root     string            `json:"root"`
-	Instance record.Instance   `json:"instance"` // "" of the process that leads
-	Name     waggle.MemberName `json:"name"`
-	ID       spawn.Identity    `json:"id"`
+	Team     protocol.TeamName   `json:"team"`
+	Root     string              `json:"root"`
+	Instance record.Instance     `json:"instance"` // "" of the process that leads
+	Name     protocol.MemberName `json:"name"`
+	ID       spawn.Identity      `json:"id"`
 }
 
 // maxStarted is the size up to which a record is read.

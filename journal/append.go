@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Append implements Journal. When an append is whole in its segment and its flush failed, Append

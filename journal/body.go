@@ -9,7 +9,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 const bodiesDir = "bodies"

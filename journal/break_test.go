@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )

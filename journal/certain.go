@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // CertainName is the file beside the segments that names the last line which is certainly on disk.

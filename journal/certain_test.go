@@ -15,7 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )

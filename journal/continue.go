@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Break is the place where a journal is broken, and the lines behind it.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle/internal/testenv"
-	_ "waggle/internal/testenv/seeded"
+	"waggle/internal/test/testenv"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/atomicfile"
 	"waggle/internal/backoff"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Dir is a team's journals on disk.

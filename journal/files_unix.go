@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // openFlags are added to every open: no symbolic link in the last component, and

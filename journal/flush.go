@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // flushTries are the pauses before a flush that failed is tried again, under the lock.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )

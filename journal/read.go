@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Refresh implements Journal. When nothing was appended it costs three stats.

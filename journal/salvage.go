@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Salvage calls look with every record of a journal that is intact by itself: its line matches its

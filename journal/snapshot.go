@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // snapshot is the second line of a snapshot file. The first line is the SHA-256 of the rest, in

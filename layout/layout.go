@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// lead is the lead's name (waggle.Lead).
+// lead is the lead's name (protocol.Lead).
 const lead = "team-lead"
 
 // Layout is how a mailbox is laid out in its file.

@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/message"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // guard checks the mailboxes of members that obey files, which waggle does not run, for forged
 // messages in the lead's name. A mailbox that cannot be read now is read by the next pass.
 func (l *Leader) guard(ctx context.Context) error {
-	var others []waggle.MemberName
+	var others []protocol.MemberName
 	if l.p.Others != nil {
 		var err error
 		others, err = l.p.Others(ctx)
 		l.trouble.Note("others", err, "members that others run are not known, will retry")
 	}
 	l.mu.Lock()
-	others = slices.DeleteFunc(slices.Clone(others), func(n waggle.MemberName) bool { _, known := l.p.Fold.Member(n); return known })
+	others = slices.DeleteFunc(slices.Clone(others), func(n protocol.MemberName) bool { _, known := l.p.Fold.Member(n); return known })
 	for _, m := range l.p.Fold.Live() {
 		if m.Trust == record.FileTrust {
 			others = append(others, m.Name)
@@ -36,7 +36,7 @@ func (l *Leader) guard(ctx context.Context) error {
 	return nil
 }
 
-func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
+func (l *Leader) guardOne(ctx context.Context, name protocol.MemberName) error {
 	box, err := l.p.Member(name)
 	if err == nil {
 		entries, rerr := box.Entries(ctx)
@@ -44,7 +44,7 @@ func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
 			if e.Err != nil {
 				continue // inbox and doctor show it
 			}
-			in := message.Incoming{Entry: e.ID.String(), Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+			in := message.Incoming{Entry: e.ID.String(), Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 			if err := l.alarm(ctx, name, in); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
 	return ctx.Err()
 }
 
-func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in message.Incoming) error {
+func (l *Leader) alarm(ctx context.Context, name protocol.MemberName, in message.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.p.Fold.Alarm(name, in)) == 0 {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -152,7 +152,7 @@ func word(allow bool) string {
 
 // SetMode orders a member into a mode, in the lead's name: never wider than the
 // team's mode or the lead's own (control.Leader.ModeOf).
-func (l *Leader) SetMode(ctx context.Context, name waggle.MemberName, mode policy.Mode) error {
+func (l *Leader) SetMode(ctx context.Context, name protocol.MemberName, mode policy.Mode) error {
 	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.SetMode(m, mode, policy.RoleLeader, l.p.Writer, mint)
 	})

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -31,26 +31,26 @@ func (e endpoint) Pinged(ctx context.Context) error {
 }
 
 // Take implements transport.Host.
-func (e endpoint) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (e endpoint) Take(ctx context.Context, _ transport.Peer, to protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	box, err := e.box(to)
 	if err != nil {
 		return transport.Receipt{}, err
 	}
 	r, err := transport.Deposit(ctx, box, env)
-	if err == nil && waggle.SameName(to.Member, waggle.Lead) {
+	if err == nil && protocol.SameName(to.Member, protocol.Lead) {
 		e.l.wake()
 	}
 	return r, err
 }
 
-func (e endpoint) box(to waggle.Address) (mailbox.Store, error) {
-	if waggle.SameName(to.Member, waggle.Lead) {
-		return e.l.post(waggle.Lead)
+func (e endpoint) box(to protocol.Address) (mailbox.Store, error) {
+	if protocol.SameName(to.Member, protocol.Lead) {
+		return e.l.post(protocol.Lead)
 	}
 	e.l.mu.Lock()
-	var name waggle.MemberName // as it is registered
+	var name protocol.MemberName // as it is registered
 	for _, m := range e.l.p.Fold.Live() {
-		if waggle.SameName(m.Name, to.Member) {
+		if protocol.SameName(m.Name, to.Member) {
 			name = m.Name
 		}
 	}
@@ -68,7 +68,7 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 		e.l.mu.Lock()
 		err = e.l.append(ctx, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-				Entry: "socket#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
+				Entry: "socket#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()}}}, nil
 		})
 		e.l.mu.Unlock()
 	}
@@ -94,8 +94,8 @@ func (l *Leader) listen(o Options) {
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	var mu sync.Mutex
-	open := map[waggle.MemberName]mailbox.Store{} // a mailbox that stays open is not read again for each message
-	l.post = func(name waggle.MemberName) (mailbox.Store, error) {
+	open := map[protocol.MemberName]mailbox.Store{} // a mailbox that stays open is not read again for each message
+	l.post = func(name protocol.MemberName) (mailbox.Store, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if open[name] == nil {
@@ -109,9 +109,9 @@ func (l *Leader) listen(o Options) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
-	for _, name := range []string{string(waggle.Lead), transport.OperatorSocket} {
+	for _, name := range []string{string(protocol.Lead), transport.OperatorSocket} {
 		so := transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who}
-		if name == string(waggle.Lead) {
+		if name == string(protocol.Lead) {
 			so.Own = l.ownWorker
 		}
 		s, err := transport.Listen(so)

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"time"
 
-	"waggle"
 	"waggle/control"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
 
 // Entry is a member's entry of the registry (config.json), built from the journal.
-func Entry(name waggle.TeamName, m *control.Member) team.Member {
+func Entry(name protocol.TeamName, m *control.Member) team.Member {
 	backend := m.Backend
 	if backend == "tmux-window" {
 		backend = "tmux" // the name that other programs know
 	}
-	e := team.Member{AgentID: waggle.NewAgentID(m.Name, name), Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"),
+	e := team.Member{AgentID: protocol.NewAgentID(m.Name, name), Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"),
 		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: m.JoinedAt, Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backend,
 		IsActive: new(true), SpawnedAt: m.JoinedAt}
 	if m.Worktree != nil {
@@ -26,15 +26,15 @@ func Entry(name waggle.TeamName, m *control.Member) team.Member {
 }
 
 // Book is the phone book of a team of which only the records are left.
-func Book(name waggle.TeamName, uid record.TeamUID, members []*control.Member, now time.Time) *team.Config {
+func Book(name protocol.TeamName, uid record.TeamUID, members []*control.Member, now time.Time) *team.Config {
 	for _, m := range members {
 		if m.JoinedAt.Before(now) {
 			now = m.JoinedAt
 		}
 	}
 	cfg := &team.Config{Name: name, Description: team.DescriptionOf(name), CreatedAt: now, SchemaVersion: team.SchemaVersion,
-		LeadAgentID: waggle.NewAgentID(waggle.Lead, name), LeadSessionID: session(uid),
-		Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: string(waggle.Lead), Model: "none",
+		LeadAgentID: protocol.NewAgentID(protocol.Lead, name), LeadSessionID: session(uid),
+		Members: []team.Member{{AgentID: protocol.NewAgentID(protocol.Lead, name), Name: protocol.Lead, AgentType: string(protocol.Lead), Model: "none",
 			JoinedAt: now, TmuxPaneID: "leader", Subscriptions: []string{}, BackendType: "in-process", IsActive: new(true), SpawnedAt: now}}}
 	for _, m := range members {
 		if m.Leads() {

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -42,7 +42,7 @@ func ExampleOpen() {
 	}
 	if _, err := leaderJournal.Append(ctx, journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "lead", Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "lead", Name: protocol.Lead, Epoch: 1}},
 			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
 	}); err != nil {
 		panic(err)

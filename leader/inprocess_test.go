@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
 
 // inside starts a member inside this program, as its record says.
-func (r *rig) inside(name waggle.MemberName, b spawn.Backend) *spawn.Process {
+func (r *rig) inside(name protocol.MemberName, b spawn.Backend) *spawn.Process {
 	r.t.Helper()
 	m := r.member[name]
 	p, err := r.l.Start(r.t.Context(), m.inst, b, spawntest.Spec(r.t, spawntest.ModeBlock))

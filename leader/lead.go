@@ -3,11 +3,11 @@ package leader
 import (
 	"context"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -27,7 +27,7 @@ func (l *Leader) Mine(in message.Incoming) bool {
 // mu.
 func (l *Leader) spokenTo(in message.Incoming, from *control.Worker) bool {
 	agent, ok := l.p.Fold.LeadAgent()
-	if !ok || from == nil || in.Decoded.Kind != waggle.KindIdleNotification {
+	if !ok || from == nil || in.Decoded.Kind != protocol.KindIdleNotification {
 		return false
 	}
 	p := l.peers[agent.Instance]
@@ -38,7 +38,7 @@ func (l *Leader) spokenTo(in message.Incoming, from *control.Worker) bool {
 // told marks the idle notices among drafts.
 func told(ds []journal.Draft, spoken bool) []journal.Draft {
 	for i, d := range ds {
-		if s, ok := d.Body.(record.Seen); ok && s.Kind == waggle.KindIdleNotification {
+		if s, ok := d.Body.(record.Seen); ok && s.Kind == protocol.KindIdleNotification {
 			s.Told = spoken
 			ds[i].Body = s
 		}
@@ -76,7 +76,7 @@ func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error
 		if e.Err != nil || w.Owns(id) || l.p.Fold.Unsaid(id, l.p.Minter.Now()) != "" || w.Copy(id, l.p.Fold) {
 			continue
 		}
-		in := message.Incoming{Entry: id, Box: waggle.Lead, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: id, Box: protocol.Lead, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 		if !in.IsControl() && l.p.Fold.ForAgent(in) && l.p.Fold.Wakes(id, e.Envelope) {
 			return false, false, nil
 		}

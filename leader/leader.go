@@ -23,7 +23,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
@@ -34,6 +33,7 @@ import (
 	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
@@ -49,7 +49,7 @@ type Parts struct {
 	Fold    *control.Leader
 	Writer  journal.Writer
 	Box     mailbox.Store // the lead's
-	Member  func(waggle.MemberName) (mailbox.Store, error)
+	Member  func(protocol.MemberName) (mailbox.Store, error)
 	Peers   Peers
 	Minter  poll.Minter
 	// Alive reports whether a member's process runs, or one that has a member's conversation; nil: spawn.Identity.Check,
@@ -73,7 +73,7 @@ type Parts struct {
 	Leading Leading
 	// Others lists names that may be of members that no journal here has: other
 	// programs run those, and they obey files. Nil: there are none.
-	Others func(context.Context) ([]waggle.MemberName, error)
+	Others func(context.Context) ([]protocol.MemberName, error)
 	// Follow passes new records to observers, at the end of each pass. Its error does not fail the
 	// pass. nil: no observers.
 	Follow func(context.Context) error
@@ -116,11 +116,11 @@ type Leader struct {
 	// a retry at every nudge would make it worse. With passing.
 	lacking error
 	pause   backoff.Backoff
-	sending sync.Mutex                 // held while mail goes out, in the order of the journal
-	parting sync.Mutex                 // held while Gone is called
-	held    atomic.Bool                // an end has found a file locked for longer than it waits
-	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
-	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
+	sending sync.Mutex                   // held while mail goes out, in the order of the journal
+	parting sync.Mutex                   // held while Gone is called
+	held    atomic.Bool                  // an end has found a file locked for longer than it waits
+	late    map[protocol.MemberName]bool // whose mailbox failed last time; with sending
+	tried   map[journal.Seq]bool         // orders that may be in their mailbox and are not on record as sent; with sending
 
 	// mu guards journals, folds and what follows. It is held while this process appends to a
 	// journal, and so while it waits for the journal's flock, which is a leaf; it is never
@@ -139,7 +139,7 @@ type Leader struct {
 
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
-	post    func(waggle.MemberName) (mailbox.Store, error) // the mailbox for messages from a socket, with the limits for strangers
+	post    func(protocol.MemberName) (mailbox.Store, error) // the mailbox for messages from a socket, with the limits for strangers
 
 	ctx        context.Context // of the lead agent; ends with Close
 	cancel     context.CancelFunc
@@ -169,13 +169,13 @@ func New(p Parts) *Leader {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
+	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[protocol.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
 		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{}, parted: map[record.Instance]bool{},
 		pause: backoff.Backoff{First: 100 * time.Millisecond, Most: 2 * time.Second, Chance: p.Minter.Rand},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.consulted = map[record.Key]uint64{}
-	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
+	l.poller = poll.Poller{Name: protocol.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
 }
 
@@ -312,7 +312,7 @@ func (l *Leader) Receive(ctx context.Context, in message.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var from *control.Worker
-	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok && m.Trust == record.FileTrust {
+	if m, ok := l.p.Fold.Member(protocol.MemberName(in.Envelope.From)); ok && m.Trust == record.FileTrust {
 		return l.hearFile(ctx, in)
 	} else if ok {
 		w, err := l.peer(ctx, m.Instance)
@@ -334,7 +334,7 @@ func (l *Leader) Receive(ctx context.Context, in message.Incoming) error {
 // before returns the journal of the member that had a name before, when it holds an entry: words that
 // were written just before its end are read after the next member of that name has joined. Otherwise
 // it returns now. The caller holds mu.
-func (l *Leader) before(ctx context.Context, name waggle.MemberName, in message.Incoming, now *control.Worker) *control.Worker {
+func (l *Leader) before(ctx context.Context, name protocol.MemberName, in message.Incoming, now *control.Worker) *control.Worker {
 	m, ok := l.p.Fold.Before(name)
 	if !ok || m.Left == nil || m.Trust == record.FileTrust || !in.IsControl() {
 		return now
@@ -450,14 +450,14 @@ func (l *Leader) settle(ctx context.Context, m *control.Member) error {
 func (l *Leader) Deliver(context.Context, []message.Incoming) ([]mailbox.ID, error) { return nil, nil }
 
 // Assign orders a member to do a task and sends the order.
-func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t record.Task) error {
+func (l *Leader) Assign(ctx context.Context, name protocol.MemberName, t record.Task) error {
 	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.Assign(m, t, policy.RoleLeader, mint)
 	})
 }
 
 // Shutdown asks a member to end. While an answer is outstanding a second call changes nothing.
-func (l *Leader) Shutdown(ctx context.Context, name waggle.MemberName, reason string, by policy.Role) error {
+func (l *Leader) Shutdown(ctx context.Context, name protocol.MemberName, reason string, by policy.Role) error {
 	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.AskShutdown(m, reason, by, mint)
 	})
@@ -465,7 +465,7 @@ func (l *Leader) Shutdown(ctx context.Context, name waggle.MemberName, reason st
 
 // command records an order and sends it. A later pass sends what cannot be sent now: the error is
 // only about the record.
-func (l *Leader) command(ctx context.Context, name waggle.MemberName, draft func(*control.Member, record.Mint) ([]journal.Draft, error)) error {
+func (l *Leader) command(ctx context.Context, name protocol.MemberName, draft func(*control.Member, record.Mint) ([]journal.Draft, error)) error {
 	mint, err := l.p.Minter.Mint()
 	if err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -55,7 +55,7 @@ func TestPassAgain(t *testing.T) {
 // TestChatStaysUnread: plain words wait for the operator.
 func TestChatStaysUnread(t *testing.T) {
 	r := newRig(t, "ann")
-	if err := r.box.Append(t.Context(), waggle.Envelope{From: "ann", Text: "hello"}); err != nil {
+	if err := r.box.Append(t.Context(), protocol.Envelope{From: "ann", Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	r.pass()
@@ -189,7 +189,7 @@ type noting struct {
 	note func()
 }
 
-func (n noting) Append(ctx context.Context, es ...waggle.Envelope) error {
+func (n noting) Append(ctx context.Context, es ...protocol.Envelope) error {
 	n.note()
 	return n.Store.Append(ctx, es...)
 }
@@ -377,7 +377,7 @@ func TestBrokenMember(t *testing.T) {
 	for range 3 {
 		r.pass()
 	}
-	idle := func(name waggle.MemberName) bool {
+	idle := func(name protocol.MemberName) bool {
 		m, _ := r.fold.Member(name)
 		return m.LastIdle != nil
 	}
@@ -449,7 +449,7 @@ func TestOwnJournalFails(t *testing.T) {
 	r := newRig(t, "ann")
 	fold := control.NewLeader(nil)
 	r.l = leader.New(leader.Parts{Journal: failing{r.record.Open(fold)}, Fold: fold, Box: r.box, Minter: r.mint, Mark: true,
-		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
+		Member: func(n protocol.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
 		Peers:  func(record.Instance) (journal.Journal, *control.Worker, error) { return nil, nil, errors.New("none") }})
 	if err := r.l.Assign(t.Context(), "ann", record.Task{ID: "1"}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("assign: %v", err)
@@ -457,7 +457,7 @@ func TestOwnJournalFails(t *testing.T) {
 	if got := r.got("ann"); len(got) > 0 {
 		t.Errorf("ann got %q, which is not on record", got)
 	}
-	if err := r.box.Append(t.Context(), waggle.Envelope{From: "eve", Text: `{"type":"idle_notification","from":"eve"}`}); err != nil {
+	if err := r.box.Append(t.Context(), protocol.Envelope{From: "eve", Text: `{"type":"idle_notification","from":"eve"}`}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.l.Pass(t.Context()); !errors.Is(err, syscall.ENOSPC) {
@@ -545,7 +545,7 @@ func TestViewMember(t *testing.T) {
 		t.Error("seen before the first pass")
 	}
 	r.pass()
-	var name waggle.MemberName
+	var name protocol.MemberName
 	if !r.l.ViewMember("a", func(w *control.Worker) { name = w.Name }) || name != "ann" {
 		t.Errorf("saw %q", name)
 	}
@@ -560,7 +560,7 @@ func TestPassesBesideEachOther(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	errs := make(chan error)
 	const each = 20
-	for i, name := range []waggle.MemberName{"ann", "bob"} {
+	for i, name := range []protocol.MemberName{"ann", "bob"} {
 		go func() {
 			var err error
 			for n := range each {
@@ -583,7 +583,7 @@ func TestPassesBesideEachOther(t *testing.T) {
 		}
 	}
 	r.pass()
-	for i, name := range []waggle.MemberName{"ann", "bob"} {
+	for i, name := range []protocol.MemberName{"ann", "bob"} {
 		var want []string
 		for n := range each {
 			want = append(want, fmt.Sprint(1+n+i*each))

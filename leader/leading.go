@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -221,12 +221,12 @@ func (l *Leader) callStop(ctx context.Context, o *jsonobj.Object) (any, error) {
 }
 
 // another finds a present member that is not the lead.
-func (l *Leader) another(name string) (waggle.MemberName, error) {
+func (l *Leader) another(name string) (protocol.MemberName, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.p.Fold.Live() {
 		switch {
-		case !waggle.SameName(m.Name, waggle.MemberName(name)):
+		case !protocol.SameName(m.Name, protocol.MemberName(name)):
 		case m.Leads():
 			return "", errors.New("that is the lead itself: the operator ends it")
 		default:

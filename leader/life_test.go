@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
 
 // restarts gives ann a restart policy; it needs a rig whose members join again.
-func (r *rig) restarts(n waggle.MemberName, p record.Restart) *control.Member {
+func (r *rig) restarts(n protocol.MemberName, p record.Restart) *control.Member {
 	r.t.Helper()
 	m := r.member[n]
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {

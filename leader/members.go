@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -114,7 +114,9 @@ func (l *Leader) awaits(m *control.Member) bool {
 func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) error {
 	p := l.procs[m.Instance]
 	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil // a start that came up would have cleared that
-	draft := func() []journal.Draft { return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, failed, l.p.Minter.Now()) }
+	draft := func() []journal.Draft {
+		return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, failed, l.p.Minter.Now())
+	}
 	l.lost[m.Instance] = p
 	if len(draft()) == 0 {
 		return nil
@@ -265,7 +267,7 @@ func (l *Leader) forsake(ctx context.Context) {
 // Stop ends a member's processes when the handshake did not, reads its last messages, and records
 // its end. When ctx ends first, the processes may have been signalled: the pass that finds them
 // gone records the member as stopped.
-func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace) (rung string, err error) {
+func (l *Leader) Stop(ctx context.Context, name protocol.MemberName, g spawn.Grace) (rung string, err error) {
 	l.mu.Lock()
 	m, ok := l.p.Fold.Member(name)
 	if !ok || m.Left != nil {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -60,12 +60,12 @@ func (s *session) take() [][]string {
 }
 
 // crowd runs fn with a leader in a bubble and members who work beside each other.
-func crowd(t *testing.T, n int, fn func(r *rig, s *session, names []waggle.MemberName)) {
+func crowd(t *testing.T, n int, fn func(r *rig, s *session, names []protocol.MemberName)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var names []waggle.MemberName
+		var names []protocol.MemberName
 		for i := range n {
-			names = append(names, waggle.MemberName(fmt.Sprintf("w%d", i+1)))
+			names = append(names, protocol.MemberName(fmt.Sprintf("w%d", i+1)))
 		}
 		r := newRig(t, names...)
 		s := &session{r: r}
@@ -81,16 +81,16 @@ func crowd(t *testing.T, n int, fn func(r *rig, s *session, names []waggle.Membe
 // TestNoNews: 8 members end 5 turns each without orders: the lead gets one turn at most, because
 // all are idle.
 func TestNoNews(t *testing.T) {
-	crowd(t, 8, func(r *rig, s *session, names []waggle.MemberName) {
+	crowd(t, 8, func(r *rig, s *session, names []protocol.MemberName) {
 		var wg sync.WaitGroup
 		for i, n := range names {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(i), 1))
 				for turn := range 5 {
 					time.Sleep(time.Duration(rng.IntN(5000)) * time.Millisecond) // the bubble's clock
-					r.says(n, waggle.TaskProgress{RequestID: "1", Timestamp: waggle.FormatTime(r.now),
-						Progress: waggle.Progress{Phase: "implementing", Message: fmt.Sprint(turn)}}, record.Said{ID: "1"})
-					r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available",
+					r.says(n, protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(r.now),
+						Progress: protocol.Progress{Phase: "implementing", Message: fmt.Sprint(turn)}}, record.Said{ID: "1"})
+					r.says(n, protocol.IdleNotification{From: string(n), Timestamp: protocol.FormatTime(r.now), IdleReason: "available",
 						Result: fmt.Sprintf("thanks %d", turn)}, record.Said{})
 				}
 			})
@@ -104,7 +104,7 @@ func TestNoNews(t *testing.T) {
 		before := time.Now()
 		for _, n := range names {
 			said := record.Said{Failed: n == "w3", Note: "out of luck"}
-			r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, said)
+			r.says(n, protocol.IdleNotification{From: string(n), Timestamp: protocol.FormatTime(r.now), IdleReason: "available"}, said)
 		}
 		time.Sleep(10 * time.Second) // the bubble's clock
 		s.mu.Lock()
@@ -119,7 +119,7 @@ func TestNoNews(t *testing.T) {
 // TestNews: the lead gets a turn for the first idle after its orders, for a result, and when all
 // are idle; events that arrive together are one turn.
 func TestNews(t *testing.T) {
-	crowd(t, 2, func(r *rig, s *session, names []waggle.MemberName) {
+	crowd(t, 2, func(r *rig, s *session, names []protocol.MemberName) {
 		time.Sleep(250 * time.Millisecond) // the bubble's clock: between two passes, here and from here on
 		r.idle("w1", "")
 		r.idle("w2", "")
@@ -132,7 +132,7 @@ func TestNews(t *testing.T) {
 		time.Sleep(2 * time.Second) // the bubble's clock
 		r.take("w1")
 		r.take("w2")
-		r.says("w1", waggle.TaskCompleted{From: "w1", TaskID: "1", Timestamp: waggle.FormatTime(r.now)}, record.Said{Task: "1", Note: "done"})
+		r.says("w1", protocol.TaskCompleted{From: "w1", TaskID: "1", Timestamp: protocol.FormatTime(r.now)}, record.Said{Task: "1", Note: "done"})
 		r.idle("w1", "1")
 		time.Sleep(2 * time.Second) // the bubble's clock
 		r.idle("w1", "")            // and again, without anything new

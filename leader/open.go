@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
@@ -20,6 +19,7 @@ import (
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Root   team.Root
 	State  home.Dir
-	Team   waggle.TeamName
+	Team   protocol.TeamName
 	Minter poll.Minter
 	Writer journal.Writer // Operator for a command's pass; the lead's instance for a leader
 	// Wait is how long to try for the lease. 0: not at all for a command's pass,
@@ -124,15 +124,15 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		}
 	}
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
-	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead), Deadline: sendDeadline})
+	box, err := mail.Open(protocol.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), protocol.Lead), Deadline: sendDeadline})
 	if err != nil {
 		return nil, err
 	}
-	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: protocol.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
-	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
+	p.Member = func(name protocol.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: sendDeadline})
 	}
 	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
@@ -143,7 +143,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	p.Refusal = func(m *control.Member) string { return refusal(o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
-	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	p.Others = func(ctx context.Context) ([]protocol.MemberName, error) { return registered(ctx, o) }
 	tended := &book{o: o, log: p.Log, again: backoff.Backoff{First: tendEvery, Most: tendMost}}
 	p.Tend = tended.tend
 	p.Agent, p.Leading, p.Input, p.Rest = o.Agent, o.Leading, o.Input, o.Rest
@@ -171,7 +171,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 }
 
 // registered lists the members of the registry but for the lead.
-func registered(ctx context.Context, o Options) (names []waggle.MemberName, err error) {
+func registered(ctx context.Context, o Options) (names []protocol.MemberName, err error) {
 	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
@@ -185,7 +185,7 @@ func registered(ctx context.Context, o Options) (names []waggle.MemberName, err 
 		return nil, err
 	}
 	for _, name := range c.Present() {
-		if !waggle.SameName(name, waggle.Lead) {
+		if !protocol.SameName(name, protocol.Lead) {
 			names = append(names, name)
 		}
 	}
@@ -298,7 +298,7 @@ func lastStatus(dir string, m *control.Member) error {
 	case s.Status != task.MemberRunning && s.Status != task.MemberIdle:
 		return nil
 	}
-	s.Status, s.CompletedAt = task.MemberComplete, waggle.FormatTime(m.LeftAt)
+	s.Status, s.CompletedAt = task.MemberComplete, protocol.FormatTime(m.LeftAt)
 	if m.Left.How != record.LeftHandshake {
 		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", ending(m.Left)
 	}

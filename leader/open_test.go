@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
@@ -48,7 +48,7 @@ func newFiles(t *testing.T) *files {
 		t.Fatal(err)
 	}
 	f.operate(
-		journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+		journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
 		journal.Draft{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}})
 	return f
 }
@@ -65,7 +65,7 @@ func (f *files) operate(ds ...journal.Draft) {
 }
 
 // register enters a member in the registry.
-func (f *files) register(name waggle.MemberName) {
+func (f *files) register(name protocol.MemberName) {
 	f.t.Helper()
 	if _, _, err := f.reg.Add(f.t.Context(), team.Member{Name: name}, false); err != nil {
 		f.t.Fatal(err)
@@ -73,7 +73,7 @@ func (f *files) register(name waggle.MemberName) {
 }
 
 // join makes a member, with the process that it had.
-func (f *files) join(name waggle.MemberName, i record.Instance, id *spawn.Identity) {
+func (f *files) join(name protocol.MemberName, i record.Instance, id *spawn.Identity) {
 	f.t.Helper()
 	f.register(name)
 	ds := []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}}}
@@ -177,8 +177,8 @@ func TestDeathInFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, who := range []waggle.MemberName{"ann", "bob"} {
-		if err := task.WriteState(f.board.MemberDir(who), task.State{AgentID: waggle.NewAgentID(who, "sim"), Status: task.MemberRunning}); err != nil {
+	for _, who := range []protocol.MemberName{"ann", "bob"} {
+		if err := task.WriteState(f.board.MemberDir(who), task.State{AgentID: protocol.NewAgentID(who, "sim"), Status: task.MemberRunning}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,18 +220,18 @@ func TestForsakenInFiles(t *testing.T) {
 	f.o.Dismiss = false
 	f.join("never", "aa", exited(t))
 	policies := map[record.Instance]record.Restart{"bb": {Most: 0, Window: 600_000}, "cc": {Most: 3, Window: 600_000, First: 600_000, Longest: 600_000}}
-	for i, name := range map[record.Instance]waggle.MemberName{"bb": "often", "cc": "again"} {
+	for i, name := range map[record.Instance]protocol.MemberName{"bb": "often", "cc": "again"} {
 		f.register(name)
 		p := policies[i]
 		f.operate(
 			journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: &p}},
 			journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: *exited(t)}})
 	}
-	for _, owner := range []waggle.MemberName{"never", "often", "again"} {
+	for _, owner := range []protocol.MemberName{"never", "often", "again"} {
 		if _, err := f.board.Create(t.Context(), task.Task{Subject: string(owner), Owner: string(owner), Status: task.InProgress}); err != nil {
 			t.Fatal(err)
 		}
-		if err := task.WriteState(f.board.MemberDir(owner), task.State{AgentID: waggle.NewAgentID(owner, "sim"), Status: task.MemberRunning}); err != nil {
+		if err := task.WriteState(f.board.MemberDir(owner), task.State{AgentID: protocol.NewAgentID(owner, "sim"), Status: task.MemberRunning}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestForsakenInFiles(t *testing.T) {
 			if given := x.Owner == ""; given != noted || given && (string(r.From) != x.Subject || x.Status != task.Pending || r.Why != "died, and nobody starts it again") {
 				t.Errorf("%s: task %s is %+v with %+v", when, x.ID, x, r)
 			}
-			if s, err := task.ReadState(f.board.MemberDir(waggle.MemberName(x.Subject))); err != nil || x.Owner == "" && s.Status != task.MemberError {
+			if s, err := task.ReadState(f.board.MemberDir(protocol.MemberName(x.Subject))); err != nil || x.Owner == "" && s.Status != task.MemberError {
 				t.Errorf("%s: status of %s: %+v, %v", when, x.Subject, s, err)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/poll"
 )

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -46,7 +46,7 @@ func TestBacksOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.l = leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Minter: r.mint, Mark: true,
-		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
+		Member: func(n protocol.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
 		Peers: func(record.Instance) (journal.Journal, *control.Worker, error) {
 			w := control.NewWorker(nil)
 			return r.member["ann"].mem.Open(w), w, nil

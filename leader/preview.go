@@ -8,11 +8,11 @@ import (
 	"os"
 	"slices"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -33,13 +33,13 @@ func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Le
 // looking is a leader that reads mailboxes and members' journals, and marks and sends nothing.
 func looking(o Options, j journal.Journal, fold *control.Leader) (*Leader, error) {
 	mail := boxes.Of(o.Root, o.Team)
-	lead, err := mail.Open(waggle.Lead, mailbox.Options{Unmended: true})
+	lead, err := mail.Open(protocol.Lead, mailbox.Options{Unmended: true})
 	if err != nil {
 		return nil, err
 	}
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Dismiss: o.Dismiss, Supervise: o.Supervise,
 		Box: looked{lead}, Log: slog.New(slog.DiscardHandler)}
-	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
+	p.Member = func(name protocol.MemberName) (mailbox.Store, error) {
 		box, err := mail.Open(name, mailbox.Options{Unmended: true})
 		return unsent{box}, err
 	}
@@ -48,7 +48,7 @@ func looking(o Options, j journal.Journal, fold *control.Leader) (*Leader, error
 		pj, err := o.State.OpenJournal(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
 		return pj, w, err
 	}
-	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	p.Others = func(ctx context.Context) ([]protocol.MemberName, error) { return registered(ctx, o) }
 	p.CheckDirectory = func() *boxes.Change { return missing(o.Root.TeamDir(o.Team), fold) }
 	return New(p), nil
 }
@@ -59,15 +59,15 @@ var errUnsent = errors.New("a preview sends nothing")
 // unsent is a member's mailbox in a preview.
 type unsent struct{ *mailbox.Located }
 
-func (unsent) Append(context.Context, ...waggle.Envelope) error { return errUnsent }
-func (unsent) MarkRead(context.Context, ...mailbox.ID) error    { return errUnsent }
+func (unsent) Append(context.Context, ...protocol.Envelope) error { return errUnsent }
+func (unsent) MarkRead(context.Context, ...mailbox.ID) error      { return errUnsent }
 
 // looked is the lead's mailbox in a preview. One that cannot be read counts as empty, as
 // it does in a pass.
 type looked struct{ *mailbox.Located }
 
-func (looked) Append(context.Context, ...waggle.Envelope) error { return errUnsent }
-func (looked) MarkRead(context.Context, ...mailbox.ID) error    { return errUnsent }
+func (looked) Append(context.Context, ...protocol.Envelope) error { return errUnsent }
+func (looked) MarkRead(context.Context, ...mailbox.ID) error      { return errUnsent }
 
 func (l looked) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	list, err := l.Located.Entries(ctx)

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/backoff"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/record"
 	"waggle/team"

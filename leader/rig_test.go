@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
@@ -19,6 +18,7 @@ import (
 	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -32,14 +32,14 @@ type rig struct {
 	record *journal.Memory
 	fold   *control.Leader
 	box    mailbox.Store
-	boxes  map[waggle.MemberName]*switchable
-	member map[waggle.MemberName]*member
+	boxes  map[protocol.MemberName]*switchable
+	member map[protocol.MemberName]*member
 	dead   map[int]bool // pids
 	gone   []string
 	parted error // the error that Gone returns
 	log    *bytes.Buffer
 	agent  agent.Decider
-	others []waggle.MemberName // whom waggle does not run
+	others []protocol.MemberName // whom waggle does not run
 	l      *leader.Leader
 
 	dismiss, supervise bool
@@ -47,7 +47,7 @@ type rig struct {
 
 // member is the journal of one.
 type member struct {
-	name  waggle.MemberName
+	name  protocol.MemberName
 	inst  record.Instance
 	mem   *journal.Memory
 	j     journal.Journal
@@ -59,16 +59,16 @@ type member struct {
 
 const leadInstance record.Instance = "1ead"
 
-func newRig(t *testing.T, names ...waggle.MemberName) *rig {
+func newRig(t *testing.T, names ...protocol.MemberName) *rig {
 	t.Helper()
-	r := &rig{t: t, dismiss: true, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[waggle.MemberName]*switchable{}, member: map[waggle.MemberName]*member{},
+	r := &rig{t: t, dismiss: true, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[protocol.MemberName]*switchable{}, member: map[protocol.MemberName]*member{},
 		dead: map[int]bool{}, log: &bytes.Buffer{}, box: mailbox.NewMemory(mailbox.Options{})}
 	clock := func() time.Time { return r.now }
 	r.mint = poll.Minter{Now: clock, Rand: rand.Reader}
 	r.record = journal.NewMemory("uid", journal.Leader, clock)
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
 			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
 	})
 	for i, n := range names {
@@ -87,8 +87,8 @@ func (r *rig) open() {
 	}
 	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Dismiss: r.dismiss, Supervise: r.supervise, Minter: r.mint,
 		Agent:  r.agent,
-		Others: func(context.Context) ([]waggle.MemberName, error) { return r.others, nil },
-		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
+		Others: func(context.Context) ([]protocol.MemberName, error) { return r.others, nil },
+		Member: func(n protocol.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
 		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			for _, m := range r.member {
 				if m.inst == i {
@@ -138,7 +138,7 @@ type switchable struct {
 
 func newBox() *switchable { return &switchable{Store: mailbox.NewMemory(mailbox.Options{})} }
 
-func (s *switchable) Append(ctx context.Context, es ...waggle.Envelope) error {
+func (s *switchable) Append(ctx context.Context, es ...protocol.Envelope) error {
 	s.tried++
 	if s.err != nil {
 		return s.err
@@ -158,7 +158,7 @@ func (r *rig) operate(propose func(l *control.Leader) ([]journal.Draft, error)) 
 }
 
 // join makes a member whose process runs.
-func (r *rig) join(name waggle.MemberName, inst record.Instance, pid int) {
+func (r *rig) join(name protocol.MemberName, inst record.Instance, pid int) {
 	r.t.Helper()
 	m := &member{name: name, inst: inst, fold: control.NewWorker(nil), epoch: 1,
 		mem: journal.NewMemory("uid", journal.Name(inst), func() time.Time { return r.now })}
@@ -196,7 +196,7 @@ func (r *rig) mintOf() record.Mint {
 }
 
 // take makes a member read its mailbox and take its next task.
-func (r *rig) take(name waggle.MemberName) {
+func (r *rig) take(name protocol.MemberName) {
 	r.t.Helper()
 	m := r.member[name]
 	es, err := r.boxes[name].Entries(r.t.Context())
@@ -204,7 +204,7 @@ func (r *rig) take(name waggle.MemberName) {
 		r.t.Fatal(err)
 	}
 	for _, e := range es {
-		in := message.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
 	}
 	if t := m.fold.NextTask(); t != nil {
@@ -223,7 +223,7 @@ func (r *rig) view() *control.Leader {
 }
 
 // says puts what a member says on record and into the lead's mailbox.
-func (r *rig) says(name waggle.MemberName, p waggle.Payload, s record.Said) {
+func (r *rig) says(name protocol.MemberName, p protocol.Payload, s record.Said) {
 	r.t.Helper()
 	m := r.member[name]
 	r.write(m, func() ([]journal.Draft, error) { return m.fold.Say(p, s, r.view(), r.mintOf()) })
@@ -243,21 +243,21 @@ func (r *rig) send(m *member) {
 }
 
 // asks asks for a tool.
-func (r *rig) asks(name waggle.MemberName, cmd string) record.Key {
+func (r *rig) asks(name protocol.MemberName, cmd string) record.Key {
 	r.t.Helper()
 	m := r.member[name]
 	var key record.Key
 	r.write(m, func() (ds []journal.Draft, err error) {
-		key, ds, err = m.fold.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + cmd + `"}`, Cwd: "/"}, r.view(), r.mintOf())
+		key, ds, err = m.fold.Ask(protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + cmd + `"}`, Cwd: "/"}, r.view(), r.mintOf())
 		return ds, err
 	})
 	r.send(m)
 	return key
 }
 
-func (r *rig) idle(name waggle.MemberName, task string) {
+func (r *rig) idle(name protocol.MemberName, task string) {
 	r.t.Helper()
-	r.says(name, waggle.IdleNotification{From: string(name), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, record.Said{Task: task})
+	r.says(name, protocol.IdleNotification{From: string(name), Timestamp: protocol.FormatTime(r.now), IdleReason: "available"}, record.Said{Task: task})
 }
 
 func (r *rig) pass() {
@@ -267,7 +267,7 @@ func (r *rig) pass() {
 	}
 }
 
-func (r *rig) assign(name waggle.MemberName, id string) {
+func (r *rig) assign(name protocol.MemberName, id string) {
 	r.t.Helper()
 	if err := r.l.Assign(r.t.Context(), name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
 		r.t.Fatal(err)
@@ -275,15 +275,15 @@ func (r *rig) assign(name waggle.MemberName, id string) {
 }
 
 // got lists the tasks of the orders in a member's mailbox.
-func (r *rig) got(name waggle.MemberName) (ids []string) {
+func (r *rig) got(name protocol.MemberName) (ids []string) {
 	r.t.Helper()
 	es, err := r.boxes[name].Entries(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for _, e := range es {
-		switch p := waggle.Decode(e.Envelope).Payload.(type) {
-		case waggle.TaskAssignment:
+		switch p := protocol.Decode(e.Envelope).Payload.(type) {
+		case protocol.TaskAssignment:
 			ids = append(ids, p.TaskID)
 		default:
 			ids = append(ids, string(p.Kind()))
@@ -293,7 +293,7 @@ func (r *rig) got(name waggle.MemberName) (ids []string) {
 }
 
 // left is how a member left, "" while it is there.
-func (r *rig) left(name waggle.MemberName) (how string) {
+func (r *rig) left(name protocol.MemberName) (how string) {
 	r.l.View(func(l *control.Leader) {
 		if m, ok := l.Member(name); ok && m.Left != nil {
 			how = m.Left.How

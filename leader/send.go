@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,7 +24,7 @@ func (l *Leader) flush(ctx context.Context) error {
 	orders := l.p.Fold.Outbox()
 	l.mu.Unlock()
 	slices.SortStableFunc(orders, func(a, b *control.Order) int { return cmp.Compare(l.lateness(a), l.lateness(b)) })
-	late := map[waggle.MemberName]bool{}
+	late := map[protocol.MemberName]bool{}
 	defer func() { l.late = late }()
 	for _, o := range orders {
 		to := o.Mail.To
@@ -102,7 +102,7 @@ func (l *Leader) sent(ctx context.Context, o *control.Order, again string) error
 	})
 }
 
-func holds(ctx context.Context, box mailbox.Store, env waggle.Envelope) (bool, error) {
+func holds(ctx context.Context, box mailbox.Store, env protocol.Envelope) (bool, error) {
 	entries, err := box.Entries(ctx)
 	if err != nil {
 		return false, err

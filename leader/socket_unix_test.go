@@ -8,11 +8,11 @@ import (
 	"os"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/spawn/spawntest"
 	"waggle/transport"
 )
@@ -54,17 +54,17 @@ func TestSockets(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	env := waggle.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
-	lead, op := dial(string(waggle.Lead)), dial(transport.OperatorSocket)
+	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
+	lead, op := dial(string(protocol.Lead)), dial(transport.OperatorSocket)
 	changes, err := op.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := lead.Send(t.Context(), waggle.Address{}, env); err != nil || r.State != transport.Written {
+	if r, err := lead.Send(t.Context(), protocol.Address{}, env); err != nil || r.State != transport.Written {
 		t.Fatalf("to the lead: %+v, %v", r, err)
 	}
 	<-l.Nudges()
-	ann := waggle.Address{Scheme: waggle.SchemeMember, Member: "ann"}
+	ann := protocol.Address{Scheme: protocol.SchemeMember, Member: "ann"}
 	if r, err := op.Send(t.Context(), ann, env); err != nil || r.State != transport.Written {
 		t.Errorf("to ann by the operator's socket: %+v, %v", r, err)
 	}
@@ -73,10 +73,10 @@ func TestSockets(t *testing.T) {
 		t.Errorf("to ann by the lead's socket: %v", err)
 	}
 	var missing *transport.NotFoundError
-	if _, err := op.Send(t.Context(), waggle.Address{Scheme: waggle.SchemeMember, Member: "eve"}, env); !errors.As(err, &missing) {
+	if _, err := op.Send(t.Context(), protocol.Address{Scheme: protocol.SchemeMember, Member: "eve"}, env); !errors.As(err, &missing) {
 		t.Errorf("to nobody: %v", err)
 	}
-	for _, name := range []waggle.MemberName{waggle.Lead, "ann"} {
+	for _, name := range []protocol.MemberName{protocol.Lead, "ann"} {
 		box, err := mailbox.Dir{Path: f.o.Root.InboxesDir("sim")}.Open(name, mailbox.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -4,25 +4,25 @@ import (
 	"context"
 	"errors"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Waits reports whether something in the lead's mailbox waits for a pass: control that is not marked and that the fold
 // does not own. It says only whether a look is worth while: authority has the journal.
 func Waits(ctx context.Context, o Options, fold *control.Leader) (bool, error) {
-	lead, err := boxes.Of(o.Root, o.Team).Open(waggle.Lead, mailbox.Options{Unmended: true})
+	lead, err := boxes.Of(o.Root, o.Team).Open(protocol.Lead, mailbox.Options{Unmended: true})
 	if err != nil {
 		return false, err
 	}
 	entries, err := looked{lead}.Entries(ctx)
 	for _, e := range entries {
-		if e.Err == nil && !e.Envelope.Read && !fold.Owns(e.ID.String()) && (message.Incoming{Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}).IsControl() {
+		if e.Err == nil && !e.Envelope.Read && !fold.Owns(e.ID.String()) && (message.Incoming{Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}).IsControl() {
 			return true, nil
 		}
 	}

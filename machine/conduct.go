@@ -3,7 +3,7 @@ package machine
 import (
 	"slices"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Fate is the outcome of a message that a machine judges.
@@ -22,7 +22,7 @@ const (
 // Conduct says how the machines treat one kind of message: the first time, again, when its subject
 // is over, and when no journal has it. Documents are generated from it, and every cell has a test.
 type Conduct struct {
-	Kind   waggle.Kind
+	Kind   protocol.Kind
 	Effect string // of a message that its sender's journal has
 	First  Fate
 	// Again: the same message once more, from its sender or as a copy.
@@ -36,29 +36,29 @@ type Conduct struct {
 }
 
 var conduct = []Conduct{
-	{waggle.KindPermissionRequest, "opens a question, under the digest of what it asks", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
-	{waggle.KindPermissionResponse, "answers the request of that id; an allow is one start", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
-	{waggle.KindSandboxPermissionRequest, "opens a question about one host", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
-	{waggle.KindSandboxPermissionResponse, "answers the request of that id for the host that was asked for", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
-	{waggle.KindPlanApprovalRequest, "opens a question and withdraws the plans before it", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
-	{waggle.KindPlanApprovalResponse, "answers that revision of the plan; approved, the work may begin", FateEffect, FateUnverified, FateUnverified, "a newer plan took its place", FateUnverified},
-	{waggle.KindModeSetRequest, "sets the member's mode, under a version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
-	{waggle.KindTeamPermissionUpdate, "tells of the team's newest policy, under its version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
-	{waggle.KindShutdownRequest, "the member shuts down and answers; nothing starts meanwhile", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
-	{waggle.KindShutdownApproved, "the member has ended; its open questions are closed when it is let go", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
-	{waggle.KindShutdownRejected, "the member goes on; its reason is kept", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
-	{waggle.KindIdleNotification, "the member's turn has ended", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
-	{waggle.KindTaskAssignment, "gives the member that task, bound to the hash of its instructions", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
-	{waggle.KindTaskCompleted, "the task that was assigned last is reported done", FateEffect, FateUnverified, FateNoted, "the task was assigned again", FateUnverified},
-	{waggle.KindTaskProgress, "none: people see it", FateNoted, FateUnverified, FateNoted, "the member was let go", FateUnverified},
-	{waggle.KindTeammateTerminated, "none: it is no message between members", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
-	{waggle.KindJoinRequest, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
-	{waggle.KindJoinApproved, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
-	{waggle.KindJoinRejected, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
-	{waggle.KindSystemInit, "none: words", FateWords, FateWords, FateWords, "", FateWords},
-	{waggle.KindText, "none: words", FateWords, FateWords, FateWords, "", FateWords},
-	{waggle.KindUnknown, "none: words", FateWords, FateWords, FateWords, "", FateWords},
-	{waggle.KindInvalid, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{protocol.KindPermissionRequest, "opens a question, under the digest of what it asks", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{protocol.KindPermissionResponse, "answers the request of that id; an allow is one start", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
+	{protocol.KindSandboxPermissionRequest, "opens a question about one host", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{protocol.KindSandboxPermissionResponse, "answers the request of that id for the host that was asked for", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
+	{protocol.KindPlanApprovalRequest, "opens a question and withdraws the plans before it", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{protocol.KindPlanApprovalResponse, "answers that revision of the plan; approved, the work may begin", FateEffect, FateUnverified, FateUnverified, "a newer plan took its place", FateUnverified},
+	{protocol.KindModeSetRequest, "sets the member's mode, under a version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
+	{protocol.KindTeamPermissionUpdate, "tells of the team's newest policy, under its version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
+	{protocol.KindShutdownRequest, "the member shuts down and answers; nothing starts meanwhile", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
+	{protocol.KindShutdownApproved, "the member has ended; its open questions are closed when it is let go", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{protocol.KindShutdownRejected, "the member goes on; its reason is kept", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{protocol.KindIdleNotification, "the member's turn has ended", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{protocol.KindTaskAssignment, "gives the member that task, bound to the hash of its instructions", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
+	{protocol.KindTaskCompleted, "the task that was assigned last is reported done", FateEffect, FateUnverified, FateNoted, "the task was assigned again", FateUnverified},
+	{protocol.KindTaskProgress, "none: people see it", FateNoted, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{protocol.KindTeammateTerminated, "none: it is no message between members", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{protocol.KindJoinRequest, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{protocol.KindJoinApproved, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{protocol.KindJoinRejected, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{protocol.KindSystemInit, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{protocol.KindText, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{protocol.KindUnknown, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{protocol.KindInvalid, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
 }
 
 // Conducts lists how every kind is treated, in the order of protocol §1.

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/machine"
+	"waggle/protocol"
 )
 
 // TestConducts: each kind has one row, and its row says what the table of kinds says: only a kind
 // with an effect may have one, an effect comes once, words are words whoever sends them, and a
 // message that no journal has never has an effect.
 func TestConducts(t *testing.T) {
-	rows := map[waggle.Kind]machine.Conduct{}
+	rows := map[protocol.Kind]machine.Conduct{}
 	for _, c := range machine.Conducts() {
 		if _, twice := rows[c.Kind]; twice {
 			t.Errorf("%s has two rows", c.Kind)
@@ -36,7 +36,7 @@ func TestConducts(t *testing.T) {
 			t.Errorf("%s is late when %q", c.Kind, c.When)
 		}
 	}
-	for _, info := range waggle.Kinds() {
+	for _, info := range protocol.Kinds() {
 		c, ok := rows[info.Kind]
 		if !ok {
 			t.Errorf("%s has no row", info.Kind)
@@ -44,16 +44,16 @@ func TestConducts(t *testing.T) {
 		}
 		delete(rows, info.Kind)
 		// These three change what a journal says and are no control messages on the wire.
-		reports := info.Kind == waggle.KindIdleNotification || info.Kind == waggle.KindTaskAssignment || info.Kind == waggle.KindTaskCompleted
+		reports := info.Kind == protocol.KindIdleNotification || info.Kind == protocol.KindTaskAssignment || info.Kind == protocol.KindTaskCompleted
 		if acts := c.First == machine.FateEffect; acts != (info.Effect || reports) || acts && info.Legacy {
 			t.Errorf("%s has an effect: %v; the table of kinds: %+v", info.Kind, acts, info)
 		}
-		question := info.Request && info.Kind != waggle.KindShutdownRequest
+		question := info.Request && info.Kind != protocol.KindShutdownRequest
 		if (c.Again == machine.FateAgain) != question || (c.Late == machine.FateAbandoned) != question {
 			t.Errorf("%s, a question: %v: again %s, late %s", info.Kind, question, c.Again, c.Late)
 		}
 	}
-	for _, k := range []waggle.Kind{waggle.KindText, waggle.KindUnknown, waggle.KindInvalid} {
+	for _, k := range []protocol.Kind{protocol.KindText, protocol.KindUnknown, protocol.KindInvalid} {
 		if _, ok := rows[k]; !ok {
 			t.Errorf("%s has no row", k)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/machine"
 )
 

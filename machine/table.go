@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -356,7 +356,7 @@ type Observer func(Observation)
 
 // Observation is one transition.
 type Observation struct {
-	Team    waggle.TeamName
+	Team    protocol.TeamName
 	Machine string // Worker, …
 	Member  string // name; the lead's for Team
 	// Instance is that member's: a worker's journal, or the membership that the

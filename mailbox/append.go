@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // ErrTooLarge refuses an entry or a file over its limit before anything is written. The error text
@@ -17,17 +17,17 @@ var ErrTooLarge = errors.New("too large")
 // may grow sixfold (\u0000).
 const (
 	maxOverhead = 64 << 10
-	maxEntry    = 6*waggle.MaxText + 2*maxOverhead
+	maxEntry    = 6*protocol.MaxText + 2*maxOverhead
 )
 
 const emptyArray = "[]"
 
 // encode writes entries as they are in a file, without the separators.
-func encode(f format, entries []waggle.Envelope) ([][]byte, error) {
+func encode(f format, entries []protocol.Envelope) ([][]byte, error) {
 	enc := make([][]byte, len(entries))
 	for i, e := range entries {
-		if len(e.Text) > waggle.MaxText {
-			return nil, fmt.Errorf("entry %d: %w: its text has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(e.Text), waggle.MaxText)
+		if len(e.Text) > protocol.MaxText {
+			return nil, fmt.Errorf("entry %d: %w: its text has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(e.Text), protocol.MaxText)
 		}
 		b, err := f.encode(e)
 		if err != nil {

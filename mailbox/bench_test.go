@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
+	"waggle/protocol"
 )
 
 // internal/bench compares a mailbox with the algorithms of other programs. The benchmarks here
@@ -21,7 +21,7 @@ var sizes = []int{10, 1000, 10_000}
 func filled(b *testing.B, n int, o mailbox.Options) *mailbox.Box {
 	b.Helper()
 	box := openBox(b, b.TempDir(), o)
-	var batch []waggle.Envelope
+	var batch []protocol.Envelope
 	for i := range n {
 		e := mailboxtest.Message(i)
 		e.Text = strings.Repeat("words ", 20)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // TestPromptPassesOver: entries that are read or cannot be read are passed over, wherever they stand,
@@ -23,7 +23,7 @@ func TestPromptPassesOver(t *testing.T) {
 		if len(p.IDs) != 2 || p.IDs[0].Hash != "one" || p.IDs[1].Hash != "two" {
 			t.Errorf("%v", p.IDs)
 		}
-		want := waggle.TextForm(waggle.Mail{From: "tester", Text: "one"}, waggle.Mail{From: "tester", Text: "two", Unverified: unverified != nil})
+		want := protocol.TextForm(protocol.Mail{From: "tester", Text: "one"}, protocol.Mail{From: "tester", Text: "two", Unverified: unverified != nil})
 		if p.Text != want {
 			t.Errorf("%s, want %s", p.Text, want)
 		}
@@ -37,7 +37,7 @@ func TestPromptPassesOver(t *testing.T) {
 // that is unread, or a file that is older than the message, shows that no reader has taken it.
 func TestTraceShows(t *testing.T) {
 	at := func(s, stamp string, read bool) mailbox.Entry {
-		return mailbox.Entry{Envelope: waggle.Envelope{From: "a", Text: s, Timestamp: stamp, Read: read}}
+		return mailbox.Entry{Envelope: protocol.Envelope{From: "a", Text: s, Timestamp: stamp, Read: read}}
 	}
 	const before, then, after = "2026-11-20T18:15:42.000Z", "2026-11-20T18:15:43.000Z", "2026-11-20T18:15:44.000Z"
 	unreadable := at("x", before, false)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // whole removes a byte order mark with any change of the file: programs that parse JSON strictly,

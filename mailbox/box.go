@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // Box is a mailbox in one file of a known layout. It caches the content that it read last, so that
@@ -57,12 +57,12 @@ func (b *Box) now() time.Time { return b.o.now() }
 // inboxes directory if only that is missing. It repairs a broken file first (see Options.Report).
 // Errors: *LockedError, ErrTooLarge, *LimitError, fs.ErrNotExist when the team was deleted,
 // ErrNotRegular.
-func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (b *Box) Append(ctx context.Context, entries ...protocol.Envelope) error {
 	return b.append(ctx, entries, true)
 }
 
 // append is Append that makes the file only with create; without it a missing file is errAbsent.
-func (b *Box) append(ctx context.Context, entries []waggle.Envelope, create bool) error {
+func (b *Box) append(ctx context.Context, entries []protocol.Envelope, create bool) error {
 	if len(entries) == 0 {
 		return nil
 	}

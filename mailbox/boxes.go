@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // MixedError reports a member with messages in both layouts. Boxes.Migrate merges them.
@@ -36,8 +36,8 @@ func (b Boxes) dirs() layout.Dirs { return layout.Dirs{Team: b.Team, Inboxes: b.
 func (b Boxes) Dirs() []string { return []string{b.dirs().Dir(Array), b.dirs().Dir(JSONL)} }
 
 // Open returns a member's mailbox. Like Dir.Open it creates nothing.
-func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
-	if _, err := waggle.ParseMember(string(name)); err != nil {
+func (b Boxes) Open(name protocol.MemberName, o Options) (*Located, error) {
+	if _, err := protocol.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
 	if o.Retention = b.Retention; b.Queue != "" {
@@ -62,8 +62,8 @@ func (b Boxes) Layout() (Layout, error) { return b.dirs().Default() }
 func (b Boxes) Moving() (to Layout, ok bool, err error) { return b.dirs().Moving() }
 
 // Names lists the members that have a mailbox in either layout, sorted.
-func (b Boxes) Names() ([]waggle.MemberName, error) {
-	var all []waggle.MemberName
+func (b Boxes) Names() ([]protocol.MemberName, error) {
+	var all []protocol.MemberName
 	for _, as := range []Layout{Array, JSONL} {
 		names, err := Dir{Path: b.dirs().Dir(as), Layout: as}.Names()
 		if err != nil {
@@ -78,7 +78,7 @@ func (b Boxes) Names() ([]waggle.MemberName, error) {
 // Located is a member's mailbox in the layout that it has: each operation looks which that is.
 type Located struct {
 	boxes Boxes
-	name  waggle.MemberName
+	name  protocol.MemberName
 	o     Options
 	as    [2]*Box // by layout
 
@@ -126,7 +126,7 @@ func (l *Located) report(f layout.Found) {
 }
 
 // Append is Box.Append. It waits for a migration that moves the mailbox.
-func (l *Located) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (l *Located) Append(ctx context.Context, entries ...protocol.Envelope) error {
 	box, err := l.find()
 	if err == nil {
 		err = box.append(ctx, entries, false)
@@ -168,7 +168,7 @@ func (l *Located) MarkRead(ctx context.Context, ids ...ID) error {
 }
 
 // Create makes an empty mailbox when there is none.
-func (b Boxes) Create(ctx context.Context, name waggle.MemberName, o Options) (*Located, error) {
+func (b Boxes) Create(ctx context.Context, name protocol.MemberName, o Options) (*Located, error) {
 	l, err := b.Open(name, o)
 	if err != nil {
 		return nil, err

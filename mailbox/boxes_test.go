@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
+	"waggle/protocol"
 )
 
 // team makes a team's directory with files in it and returns its mailboxes.
@@ -31,7 +31,7 @@ func team(t testing.TB, files map[string]string) mailbox.Boxes {
 	return b
 }
 
-func openIn(t testing.TB, b mailbox.Boxes, name waggle.MemberName, o mailbox.Options) *mailbox.Located {
+func openIn(t testing.TB, b mailbox.Boxes, name protocol.MemberName, o mailbox.Options) *mailbox.Located {
 	t.Helper()
 	l, err := b.Open(name, o)
 	must(t, err)
@@ -67,7 +67,7 @@ func TestLocated(t *testing.T) {
 	validArray(t, get(t, filepath.Join(b.Team, "inboxes/ann.json")))
 	names, err := b.Names()
 	must(t, err)
-	if d := cmp.Diff([]waggle.MemberName{"ann", "bob", "team-lead"}, names); d != "" {
+	if d := cmp.Diff([]protocol.MemberName{"ann", "bob", "team-lead"}, names); d != "" {
 		t.Error(d)
 	}
 	if _, err := b.Open("../x", mailbox.Options{}); err == nil {
@@ -198,7 +198,7 @@ func TestMigrateBesideSenders(t *testing.T) {
 			for i := range each {
 				box, err := b.Open("bob", mailbox.Options{Deadline: time.Minute})
 				if err == nil {
-					err = box.Append(t.Context(), waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t", Summary: strings.Repeat("large ", 300)})
+					err = box.Append(t.Context(), protocol.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t", Summary: strings.Repeat("large ", 300)})
 				}
 				if err != nil {
 					t.Errorf("sender %d, message %d: %v", s, i, err)

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 const (
@@ -84,7 +84,7 @@ func TestBrokenFiles(t *testing.T) {
 				check(b, *reports)
 
 				b, reports = boxWith(t, c.file, o)
-				id := mailbox.ID{Hash: mailbox.HashOf(waggle.Envelope{From: "a", Text: "1", Timestamp: "t"}), Occurrence: 1}
+				id := mailbox.ID{Hash: mailbox.HashOf(protocol.Envelope{From: "a", Text: "1", Timestamp: "t"}), Occurrence: 1}
 				must(t, b.MarkRead(t.Context(), id))
 				for _, e := range entriesOf(t, b) {
 					if e.Envelope.Read != (e.ID == id) {

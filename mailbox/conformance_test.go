@@ -3,7 +3,7 @@ package mailbox_test
 import (
 	"testing"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Dir is a directory of mailboxes of one layout: a team's inboxes, unless Layout
@@ -23,8 +23,8 @@ type Dir struct {
 // Open returns the mailbox of a member. It creates nothing; a mailbox without a file is empty.
 // Append never creates the inboxes directory's parent: a deleted team stays deleted. Open validates
 // the name, whatever its source.
-func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
-	if _, err := waggle.ParseMember(string(name)); err != nil {
+func (d Dir) Open(name protocol.MemberName, o Options) (*Box, error) {
+	if _, err := protocol.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
 	return newBox(filepath.Join(d.Path, string(name)+d.Layout.Extension()), d.Layout, o), nil
@@ -32,7 +32,7 @@ func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 
 // Create makes an empty mailbox ("[]", or an empty file of lines) when there is none, and the
 // directory when only that is missing. It waits for the mailbox's lock until the deadline of o.
-func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
+func (d Dir) Create(name protocol.MemberName, o Options) (*Box, error) {
 	b, err := d.Open(name, o)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 
 // Names lists the members that have a mailbox file, sorted; files whose name is
 // not a valid member name are left out. A missing directory has none.
-func (d Dir) Names() ([]waggle.MemberName, error) {
+func (d Dir) Names() ([]protocol.MemberName, error) {
 	files, err := os.ReadDir(d.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -53,13 +53,13 @@ func (d Dir) Names() ([]waggle.MemberName, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	var names []waggle.MemberName
+	var names []protocol.MemberName
 	for _, f := range files {
 		stem, ok := strings.CutSuffix(f.Name(), d.Layout.Extension())
 		if !ok || !f.Type().IsRegular() {
 			continue
 		}
-		if name, err := waggle.ParseMember(stem); err == nil {
+		if name, err := protocol.ParseMember(stem); err == nil {
 			names = append(names, name)
 		}
 	}

@@ -13,21 +13,21 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
+	"waggle/protocol"
 )
 
 // TestEntryLimits: a text and an entry of exactly the limit are taken, one byte more is refused
 // with both sizes, and none of the batch is written.
 func TestEntryLimits(t *testing.T) {
-	with := func(n int) waggle.Envelope { // an entry of n bytes as a line
-		e, err := waggle.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":""}`))
+	with := func(n int) protocol.Envelope { // an entry of n bytes as a line
+		e, err := protocol.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":""}`))
 		must(t, err)
 		raw, err := e.MarshalJSON()
 		must(t, err)
-		e, err = waggle.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":"` + strings.Repeat("x", n-len(raw)) + `"}`))
+		e, err = protocol.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":"` + strings.Repeat("x", n-len(raw)) + `"}`))
 		must(t, err)
 		if raw, err := e.MarshalJSON(); err != nil || len(raw) != n {
 			t.Fatalf("%d bytes, want %d", len(raw), n)
@@ -35,14 +35,14 @@ func TestEntryLimits(t *testing.T) {
 		return e
 	}
 	for what, c := range map[string]struct {
-		e    waggle.Envelope
+		e    protocol.Envelope
 		want string
 	}{
-		"a text of the limit":     {text(strings.Repeat("x", waggle.MaxText)), ""},
-		"a text beyond it":        {text(strings.Repeat("x", waggle.MaxText+1)), fmt.Sprintf("entry 2: too large: its text has %d bytes, at most %d are allowed", waggle.MaxText+1, waggle.MaxText)},
+		"a text of the limit":     {text(strings.Repeat("x", protocol.MaxText)), ""},
+		"a text beyond it":        {text(strings.Repeat("x", protocol.MaxText+1)), fmt.Sprintf("entry 2: too large: its text has %d bytes, at most %d are allowed", protocol.MaxText+1, protocol.MaxText)},
 		"an entry of the limit":   {with(mailbox.MaxEntry), ""},
 		"an entry beyond it":      {with(mailbox.MaxEntry + 1), fmt.Sprintf("entry 2: too large: it has %d bytes, at most %d are allowed", mailbox.MaxEntry+1, mailbox.MaxEntry)},
-		"a time that is no UTF-8": {waggle.Envelope{From: "a", Timestamp: "\xff"}, ""},
+		"a time that is no UTF-8": {protocol.Envelope{From: "a", Timestamp: "\xff"}, ""},
 	} {
 		b := openLayout(t, mailbox.JSONL, t.TempDir(), mailbox.Options{})
 		err := b.Append(t.Context(), text("first"), c.e)
@@ -201,7 +201,7 @@ func TestNothingThere(t *testing.T) {
 	if _, err := (mailbox.Dir{Path: filepath.Join(dir, "no", "team")}).Create("ann", mailbox.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("made in a team that is gone: %v", err)
 	}
-	for _, bad := range []waggle.MemberName{"", "../x", "a/b", "A b"} {
+	for _, bad := range []protocol.MemberName{"", "../x", "a/b", "A b"} {
 		if _, err := (mailbox.Dir{Path: dir}).Create(bad, mailbox.Options{}); err == nil {
 			t.Errorf("made %q", bad)
 		}

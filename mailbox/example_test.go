@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 func Example() {
@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = box.Append(ctx, waggle.Envelope{From: "team-lead", Text: "please test", Timestamp: "2026-11-20T18:15:43.000Z"})
+	err = box.Append(ctx, protocol.Envelope{From: "team-lead", Text: "please test", Timestamp: "2026-11-20T18:15:43.000Z"})
 	if err != nil {
 		panic(err)
 	}

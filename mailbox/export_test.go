@@ -3,8 +3,8 @@ package mailbox
 import (
 	"testing"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Names for tests of unexported code.
@@ -85,8 +85,8 @@ func LineMend(data []byte) (mended, bad []byte) {
 }
 
 // LineAppend adds an entry.
-func LineAppend(data []byte, e waggle.Envelope) []byte {
-	enc, err := encode(lineFormat{}, []waggle.Envelope{e})
+func LineAppend(data []byte, e protocol.Envelope) []byte {
+	enc, err := encode(lineFormat{}, []protocol.Envelope{e})
 	if err != nil {
 		panic(err)
 	}

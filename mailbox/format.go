@@ -3,9 +3,9 @@ package mailbox
 import (
 	"slices"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // Layout is how a mailbox is laid out in its file (protocol §2.2).
@@ -26,7 +26,7 @@ type format interface {
 	// empty is the content of a mailbox without entries.
 	empty() string
 	// encode writes an entry as it is in a file, without its separators.
-	encode(waggle.Envelope) ([]byte, error)
+	encode(protocol.Envelope) ([]byte, error)
 	// scan finds the entries of data, which may begin like old.
 	scan(data []byte, old *contents) (array, error)
 	// add is the change that appends encoded entries.
@@ -54,7 +54,7 @@ var _ format = arrayFormat{}
 
 func (arrayFormat) empty() string { return emptyArray }
 
-func (arrayFormat) encode(e waggle.Envelope) ([]byte, error) { return e.AppendJSON(nil), nil }
+func (arrayFormat) encode(e protocol.Envelope) ([]byte, error) { return e.AppendJSON(nil), nil }
 
 func (arrayFormat) scan(data []byte, old *contents) (array, error) { return rescan(data, old) }
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
+	"waggle/protocol"
 )
 
 const (
@@ -170,7 +170,7 @@ func TestUnreadIsWhatIsNotTrue(t *testing.T) {
 			t.Errorf("entry %d: index %d, id %v", i, e.Index, e.ID)
 		}
 		ids[e.ID] = true
-		var why *waggle.EntryError
+		var why *protocol.EntryError
 		if e.Err != nil && !errors.As(e.Err, &why) {
 			t.Errorf("entry %d: %v", i, e.Err)
 		}
@@ -220,7 +220,7 @@ func TestTwinsInDisguise(t *testing.T) {
 			b, _ := boxWith(t, file, mailbox.Options{})
 			list := unreadOf(t, b)
 			wantTexts(t, list, "2", "1")
-			if list[1].ID.Occurrence != 2 || list[1].ID.Hash != mailbox.HashOf(waggle.Envelope{From: "a", Text: "1", Timestamp: "t"}) {
+			if list[1].ID.Occurrence != 2 || list[1].ID.Hash != mailbox.HashOf(protocol.Envelope{From: "a", Text: "1", Timestamp: "t"}) {
 				t.Errorf("%s: %v", file, list[1].ID)
 			}
 			if all := entriesOf(t, b); all[2].ID != list[1].ID || all[0].ID.Occurrence != 1 {
@@ -312,7 +312,7 @@ func TestNames(t *testing.T) {
 	if err != nil || len(names) > 0 {
 		t.Error(names, err)
 	}
-	for _, bad := range []waggle.MemberName{"", "..", "a/b", "../x", "a.b", "x\x00", "-x", "CON", waggle.MemberName(strings.Repeat("a", 65))} {
+	for _, bad := range []protocol.MemberName{"", "..", "a/b", "../x", "a.b", "x\x00", "-x", "CON", protocol.MemberName(strings.Repeat("a", 65))} {
 		if _, err := d.Open(bad, mailbox.Options{}); err == nil {
 			t.Errorf("opened %q", bad)
 		}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // needTier skips on a file system without the tier.
@@ -67,8 +67,8 @@ func get(t testing.TB, path string) string {
 	return string(b)
 }
 
-func text(s string) waggle.Envelope {
-	return waggle.Envelope{From: "tester", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
+func text(s string) protocol.Envelope {
+	return protocol.Envelope{From: "tester", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
 }
 
 func entriesOf(t testing.TB, s mailbox.Store) []mailbox.Entry {

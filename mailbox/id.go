@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // ID identifies an entry across rewrites of the file: the hash of its content
@@ -34,8 +34,8 @@ func ParseID(s string) (ID, error) {
 	return ID{hash, n}, nil
 }
 
-// HashOf is the Hash of an entry's ID: waggle.Envelope.Hash.
-func HashOf(e waggle.Envelope) string { return e.Hash() }
+// HashOf is the Hash of an entry's ID: protocol.Envelope.Hash.
+func HashOf(e protocol.Envelope) string { return e.Hash() }
 
 // hashRaw replaces HashOf for an entry that cannot be decoded: white space and the read flag do not
 // change it.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Limits bound the unread entries of a mailbox, against a sender that does not stop. Append checks
@@ -62,9 +62,9 @@ func (e *LimitError) Error() string {
 const leastEntry = int64(len(`{"from":"","text":"","timestamp":""}`))
 
 // limited reports an entry that limits apply to: words.
-func limited(e waggle.Envelope) bool {
-	switch waggle.Decode(e).Kind {
-	case waggle.KindText, waggle.KindUnknown, waggle.KindInvalid, waggle.KindSystemInit:
+func limited(e protocol.Envelope) bool {
+	switch protocol.Decode(e).Kind {
+	case protocol.KindText, protocol.KindUnknown, protocol.KindInvalid, protocol.KindSystemInit:
 		return true
 	}
 	return false
@@ -76,7 +76,7 @@ type amount struct{ count, bytes, lately int64 }
 // admit returns a *LimitError when entries, encoded as enc, would exceed a limit of the mailbox in
 // v. last is the cached content; read is the content that was read now, nil when nothing had to be
 // read.
-func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []waggle.Envelope, enc [][]byte, now time.Time) (read *contents, err error) {
+func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []protocol.Envelope, enc [][]byte, now time.Time) (read *contents, err error) {
 	if l == (Limits{}) {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []wag
 		return nil, nil
 	}
 	if v.Exists() { // in a new mailbox there is nothing else to count
-		since := waggle.FormatTime(now.Add(-RateWindow))
+		since := protocol.FormatTime(now.Add(-RateWindow))
 		read, err = count(f, v, last, since, func(e Entry, size int64, unread, lately bool) {
 			all.add(size, unread, lately)
 			if a := by[e.Envelope.From]; a != nil && e.Err == nil {

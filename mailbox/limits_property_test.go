@@ -9,19 +9,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // sized is an entry of the model, with its size as it is stored.
 type sized struct {
-	env  waggle.Envelope
+	env  protocol.Envelope
 	size int64
 	read bool
 }
 
 // refusal is what the limits say of a batch, read once more: the first limit that it would exceed.
-func refusal(l mailbox.Limits, there, batch []sized, control func(waggle.Envelope) bool, since string) string {
+func refusal(l mailbox.Limits, there, batch []sized, control func(protocol.Envelope) bool, since string) string {
 	batch = slices.DeleteFunc(slices.Clone(batch), func(s sized) bool { return control(s.env) })
 	for _, s := range batch {
 		if l.Entry > 0 && s.size > int64(l.Entry) {
@@ -74,13 +74,13 @@ func refusal(l mailbox.Limits, there, batch []sized, control func(waggle.Envelop
 // a second reading names, and for none when that names none; a refused batch leaves no entry.
 func TestLimitsProperty(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
-	since := waggle.FormatTime(now.Add(-mailbox.RateWindow))
+	since := protocol.FormatTime(now.Add(-mailbox.RateWindow))
 	frame := `{"type":"shutdown_request","requestId":"s-1","from":"a","timestamp":"2026-11-20T18:15:43.000Z"}`
-	control := func(e waggle.Envelope) bool { return e.Text == frame }
+	control := func(e protocol.Envelope) bool { return e.Text == frame }
 	sizes := map[string]int64{}
 	draw := func(t *rapid.T, name string, scratch mailbox.Store) sized {
-		e := waggle.Envelope{From: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "from"), Text: rapid.SampledFrom([]string{"", "x", "longer words", frame}).Draw(t, "text"),
-			Timestamp: waggle.FormatTime(now.Add(-rapid.SampledFrom([]time.Duration{0, mailbox.RateWindow, mailbox.RateWindow + time.Millisecond, time.Hour}).Draw(t, "age")))}
+		e := protocol.Envelope{From: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "from"), Text: rapid.SampledFrom([]string{"", "x", "longer words", frame}).Draw(t, "text"),
+			Timestamp: protocol.FormatTime(now.Add(-rapid.SampledFrom([]time.Duration{0, mailbox.RateWindow, mailbox.RateWindow + time.Millisecond, time.Hour}).Draw(t, "age")))}
 		if e.Text == frame {
 			e.From = "a"
 		}
@@ -118,7 +118,7 @@ func TestLimitsProperty(t *testing.T) {
 					if rapid.Bool().Draw(t, "two") {
 						batch = append(batch, draw(t, name, scratch))
 					}
-					var envs []waggle.Envelope
+					var envs []protocol.Envelope
 					for _, b := range batch {
 						envs = append(envs, b.env)
 					}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsontext"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 )
 
 // lineFormat is one entry a line. Blank lines, a byte order mark before a line and
@@ -31,7 +31,7 @@ func (e *garbageError) Error() string {
 
 func (lineFormat) empty() string { return "" }
 
-func (lineFormat) encode(e waggle.Envelope) ([]byte, error) { return e.MarshalJSON() }
+func (lineFormat) encode(e protocol.Envelope) ([]byte, error) { return e.MarshalJSON() }
 
 // scan returns errTooMany or a *garbageError.
 func (lineFormat) scan(data []byte, old *contents) (array, error) {

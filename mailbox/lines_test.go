@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // linesWith returns a mailbox of lines whose file holds content, and where its
@@ -260,7 +260,7 @@ func TestLinesTakenWhileWritten(t *testing.T) {
 	go func() {
 		w := openLayout(t, mailbox.JSONL, dir, mailbox.Options{})
 		for i := range n {
-			if err := w.Append(t.Context(), waggle.Envelope{From: "w", Text: strings.Repeat("x", i), Timestamp: "t"}); err != nil {
+			if err := w.Append(t.Context(), protocol.Envelope{From: "w", Text: strings.Repeat("x", i), Timestamp: "t"}); err != nil {
 				done <- err
 				return
 			}

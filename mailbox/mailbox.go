@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Store is one member's messages. All methods may be called from several
@@ -14,7 +14,7 @@ type Store interface {
 	// Append adds all entries at the end or none: one lock and one publication for any number of
 	// entries. It fails with *LockedError, ErrTooLarge, *LimitError, or fs.ErrNotExist when the
 	// mailbox's team was deleted.
-	Append(ctx context.Context, entries ...waggle.Envelope) error
+	Append(ctx context.Context, entries ...protocol.Envelope) error
 	// Entries returns every entry in file order. It takes no lock.
 	Entries(ctx context.Context) ([]Entry, error)
 	// Unread returns the entries whose read flag is not true, in file order.
@@ -27,10 +27,10 @@ type Store interface {
 // Entry is one stored entry.
 type Entry struct {
 	ID       ID
-	Index    int             // position in the file
-	Raw      json.RawMessage // the bytes as they stand; not to be changed
-	Envelope waggle.Envelope // zero when Err is set
-	Err      error           // why the entry cannot be read; it blocks no other
+	Index    int               // position in the file
+	Raw      json.RawMessage   // the bytes as they stand; not to be changed
+	Envelope protocol.Envelope // zero when Err is set
+	Err      error             // why the entry cannot be read; it blocks no other
 }
 
 // Retention says what marking does.

@@ -3,8 +3,8 @@ package mailbox
 import (
 	"slices"
 
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsontext"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsontext"
 )
 
 // markSplices marks the wanted entries read, or removes them.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // NewMemory returns a Store in memory: the same bytes and the same rules as a Box, without a file.
@@ -21,7 +21,7 @@ type memory struct {
 	last *contents
 }
 
-func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (m *memory) Append(ctx context.Context, entries ...protocol.Envelope) error {
 	if len(entries) == 0 {
 		return nil
 	}

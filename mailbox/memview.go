@@ -3,7 +3,7 @@ package mailbox
 import (
 	"io"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // memView shows bytes in memory as a file.

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
-	"waggle/internal/jsontext"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsontext"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // Migrate moves every mailbox of the team to a layout, and merges what a member has in both. The caller sees to it that no
@@ -96,7 +96,7 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) (err error) {
 		}
 	}
 	// The layout of the lead's mailbox is the layout of new mailboxes.
-	if err := newBox(b.dirs().Path(to, string(waggle.Lead)), to, o).create(ctx); err != nil {
+	if err := newBox(b.dirs().Path(to, string(protocol.Lead)), to, o).create(ctx); err != nil {
 		return err
 	}
 	if err := os.Remove(b.dirs().Intent()); err != nil {
@@ -106,7 +106,7 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) (err error) {
 }
 
 // move moves one member's mailbox.
-func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Options) error {
+func (b Boxes) move(ctx context.Context, name protocol.MemberName, to Layout, o Options) error {
 	from := newBox(b.dirs().Path(to.Other(), string(name)), to.Other(), o)
 	into := newBox(b.dirs().Path(to, string(name)), to, o)
 	for try := 0; ; try++ {

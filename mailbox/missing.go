@@ -3,7 +3,7 @@ package mailbox
 import (
 	"context"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Missing returns the envelopes of sent that the store does not hold, in their order. An envelope
@@ -14,7 +14,7 @@ import (
 // program that writes without the lock. Append cannot detect that: such a program may have read the
 // file before the append and replace it long after. In a store with Prune, read entries are missing
 // too.
-func Missing(ctx context.Context, s Store, sent ...waggle.Envelope) ([]waggle.Envelope, error) {
+func Missing(ctx context.Context, s Store, sent ...protocol.Envelope) ([]protocol.Envelope, error) {
 	if len(sent) == 0 {
 		return nil, nil
 	}
@@ -26,7 +26,7 @@ func Missing(ctx context.Context, s Store, sent ...waggle.Envelope) ([]waggle.En
 	for _, e := range entries {
 		there[e.ID.Hash]++
 	}
-	var gone []waggle.Envelope
+	var gone []protocol.Envelope
 	for _, e := range sent {
 		hash := HashOf(e)
 		if there[hash]--; there[hash] < 0 {

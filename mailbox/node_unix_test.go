@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
 

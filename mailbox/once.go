@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // AppendOnce is Append of those envelopes that the store does not hold, for a message that several
@@ -15,7 +15,7 @@ import (
 // behind a Store that passes its context on; any other Store is read before it. They compare by identity
 // (trust §10). An envelope without a msg_id is always appended: two alike are two messages. Errors are Append's
 // and, of another Store, those of Entries.
-func AppendOnce(ctx context.Context, s Store, entries ...waggle.Envelope) error {
+func AppendOnce(ctx context.Context, s Store, entries ...protocol.Envelope) error {
 	switch s.(type) {
 	case *Box, *Located, *memory:
 	default:
@@ -23,7 +23,7 @@ func AppendOnce(ctx context.Context, s Store, entries ...waggle.Envelope) error 
 		if err != nil {
 			return err
 		}
-		entries = slices.DeleteFunc(slices.Clone(entries), func(e waggle.Envelope) bool { return held(there, e) })
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e protocol.Envelope) bool { return held(there, e) })
 	}
 	return s.Append(context.WithValue(ctx, onceKey{}, true), entries...)
 }
@@ -33,7 +33,7 @@ func AppendOnce(ctx context.Context, s Store, entries ...waggle.Envelope) error 
 type onceKey struct{}
 
 // held reports an envelope with a msg_id whose identity entries have.
-func held(entries []Entry, e waggle.Envelope) bool {
+func held(entries []Entry, e protocol.Envelope) bool {
 	if e.MsgID == "" {
 		return false
 	}
@@ -43,12 +43,12 @@ func held(entries []Entry, e waggle.Envelope) bool {
 
 // addition are the entries of one append, with their encoded forms.
 type addition struct {
-	entries []waggle.Envelope
+	entries []protocol.Envelope
 	enc     [][]byte
 	once    bool // those that the mailbox has are left out
 }
 
-func newAddition(ctx context.Context, f format, entries []waggle.Envelope) (addition, error) {
+func newAddition(ctx context.Context, f format, entries []protocol.Envelope) (addition, error) {
 	enc, err := encode(f, entries)
 	return addition{entries: entries, enc: enc, once: ctx.Value(onceKey{}) != nil}, err
 }
@@ -60,7 +60,7 @@ func (a addition) lacking(f format, v atomicfile.View, last *contents) (addition
 		return a, nil
 	}
 	data, err := v.Bytes()
-	if err != nil || !slices.ContainsFunc(a.entries, func(e waggle.Envelope) bool { return bytes.Contains(data, []byte(e.MsgID)) }) {
+	if err != nil || !slices.ContainsFunc(a.entries, func(e protocol.Envelope) bool { return bytes.Contains(data, []byte(e.MsgID)) }) {
 		return a, err
 	}
 	elems, err := f.scan(data, last)

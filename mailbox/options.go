@@ -3,7 +3,7 @@ package mailbox
 import (
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Options are a mailbox's settings. The zero value works.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // contents is a file's content with its entries. It is never changed once made.
@@ -206,10 +206,10 @@ func (e *Entry) decode() {
 	if len(e.Raw) > maxEntry {
 		e.Err = fmt.Errorf("entry: %w: %d bytes, at most %d are read", ErrTooLarge, len(e.Raw), maxEntry)
 	} else {
-		e.Envelope, e.Err = waggle.ParseEnvelope(e.Raw)
+		e.Envelope, e.Err = protocol.ParseEnvelope(e.Raw)
 	}
 	if e.Err != nil {
-		e.Envelope = waggle.Envelope{}
+		e.Envelope = protocol.Envelope{}
 		e.ID.Hash = hashRaw(e.Raw)
 		return
 	}

@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // TestMain runs the test binary as a child process of a test when the environment asks for it.
@@ -86,8 +86,8 @@ func (c child) run() int {
 	return 0
 }
 
-func numbered(sender string, n int) waggle.Envelope {
-	return waggle.Envelope{From: sender, Text: fmt.Sprintf("%s/%d", sender, n), Timestamp: waggle.FormatTime(time.Now())}
+func numbered(sender string, n int) protocol.Envelope {
+	return protocol.Envelope{From: sender, Text: fmt.Sprintf("%s/%d", sender, n), Timestamp: protocol.FormatTime(time.Now())}
 }
 
 func (c child) command() *exec.Cmd {
@@ -122,7 +122,7 @@ func tally(t testing.TB, path string) (count map[string]int, twice int) {
 	t.Helper()
 	count = map[string]int{}
 	for i, raw := range validArray(t, get(t, path)) {
-		e, err := waggle.ParseEnvelope(raw)
+		e, err := protocol.ParseEnvelope(raw)
 		if err != nil {
 			t.Fatalf("entry %d: %v", i, err)
 		}

@@ -3,7 +3,7 @@ package mailbox
 import (
 	"context"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Prompt is unread mail as one message for an agent's session, with the ids of its entries: mark
@@ -32,15 +32,15 @@ func ReadPrompt(ctx context.Context, s Store) (Prompt, error) {
 // reports entries in the lead's name without a matching journal record: the text marks them.
 func PromptOf(entries []Entry, unverified func(Entry) bool) Prompt {
 	var p Prompt
-	var mails []waggle.Mail
+	var mails []protocol.Mail
 	for _, e := range entries {
 		if e.Err != nil || e.Envelope.Read {
 			continue
 		}
 		p.IDs = append(p.IDs, e.ID)
-		mails = append(mails, waggle.Mail{From: e.Envelope.From, Color: e.Envelope.Color, Summary: e.Envelope.Summary, Text: e.Envelope.Text,
+		mails = append(mails, protocol.Mail{From: e.Envelope.From, Color: e.Envelope.Color, Summary: e.Envelope.Summary, Text: e.Envelope.Text,
 			Unverified: unverified != nil && unverified(e)})
 	}
-	p.Text = waggle.TextForm(mails...)
+	p.Text = protocol.TextForm(mails...)
 	return p
 }

@@ -9,11 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/testenv"
-	_ "waggle/internal/testenv/seeded"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // model is the expected state of a mailbox: entries by content, which may be equal.
@@ -23,7 +23,7 @@ type model struct {
 }
 
 type modelEntry struct {
-	env  waggle.Envelope
+	env  protocol.Envelope
 	read bool
 }
 
@@ -122,7 +122,7 @@ func TestStoresFollowTheModel(t *testing.T) {
 				m := &model{retention: o.Retention}
 				t.Repeat(map[string]func(*rapid.T){
 					"append": func(t *rapid.T) {
-						var batch []waggle.Envelope
+						var batch []protocol.Envelope
 						for range rapid.IntRange(1, 4).Draw(t, "n") {
 							e := drawEnvelope(t)
 							batch = append(batch, e)
@@ -153,8 +153,8 @@ func TestStoresFollowTheModel(t *testing.T) {
 	}
 }
 
-func drawEnvelope(t *rapid.T) waggle.Envelope {
-	e := waggle.Envelope{
+func drawEnvelope(t *rapid.T) protocol.Envelope {
+	e := protocol.Envelope{
 		From:      rapid.SampledFrom([]string{"a", "b"}).Draw(t, "from"),
 		Text:      rapid.OneOf(rapid.SampledFrom([]string{"ok", `"read":false}]`, ""}), rapid.String()).Draw(t, "text"),
 		Timestamp: "2026-11-20T18:15:43.000Z",

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
 

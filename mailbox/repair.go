@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // A broken file may be one that a program is writing at the moment, so it is read again a few times

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsontext"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsontext"
 )
 
 // Archive is where the read entries of a large mailbox are moved, for mailboxes that only this

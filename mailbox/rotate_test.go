@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
-func fat(n int) waggle.Envelope {
-	return waggle.Envelope{From: "a", Text: fmt.Sprintf("%d %s", n, strings.Repeat("x", 500)), Timestamp: "t"}
+func fat(n int) protocol.Envelope {
+	return protocol.Envelope{From: "a", Text: fmt.Sprintf("%d %s", n, strings.Repeat("x", 500)), Timestamp: "t"}
 }
 
 // archived returns the numbers of the messages in the archive, file by file.

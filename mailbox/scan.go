@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
 )
 
 // This file checks a whole file against RFC 8259 and finds where its entries begin and end and

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"os"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Trace is the evidence of one message in a mailbox that another program reads. Such a
@@ -41,7 +41,7 @@ func FileTime(s Store) int64 {
 
 // Written describes a message at the time when it was put into a mailbox.
 type Written struct {
-	Envelope waggle.Envelope
+	Envelope protocol.Envelope
 	File     int64 // FileTime right after; 0: not known
 }
 
@@ -69,6 +69,6 @@ func TraceOf(w Written, entries []Entry, file int64) Trace {
 
 // Same reports whether two envelopes are one message: programs that do not know msg_id drop it when
 // they rewrite a mailbox, so Same compares the other fields (protocol §2.1).
-func Same(a, b waggle.Envelope) bool {
+func Same(a, b protocol.Envelope) bool {
 	return a.From == b.From && a.Timestamp == b.Timestamp && a.Text == b.Text && (a.MsgID == b.MsgID || a.MsgID == "" || b.MsgID == "")
 }

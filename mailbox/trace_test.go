@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
-func said(id, text, at string, read bool) waggle.Envelope {
-	return waggle.Envelope{From: "a", Text: text, Timestamp: "2026-01-01T00:00:0" + at + ".000Z", MsgID: id, Read: read}
+func said(id, text, at string, read bool) protocol.Envelope {
+	return protocol.Envelope{From: "a", Text: text, Timestamp: "2026-01-01T00:00:0" + at + ".000Z", MsgID: id, Read: read}
 }
 
 // TestTraceOf: TraceOf derives the trace of a message from the current entries and the time of the
 // mailbox file.
 func TestTraceOf(t *testing.T) {
-	of := func(envs ...waggle.Envelope) (es []mailbox.Entry) {
+	of := func(envs ...protocol.Envelope) (es []mailbox.Entry) {
 		for _, e := range envs {
 			es = append(es, mailbox.Entry{Envelope: e})
 		}
@@ -59,13 +59,13 @@ func TestTraceOf(t *testing.T) {
 func TestSame(t *testing.T) {
 	m := said("m", "x", "5", false)
 	for what, c := range map[string]struct {
-		change func(*waggle.Envelope)
+		change func(*protocol.Envelope)
 		want   bool
 	}{
-		"as it is": {func(*waggle.Envelope) {}, true}, "read": {func(e *waggle.Envelope) { e.Read = true }, true},
-		"no id": {func(e *waggle.Envelope) { e.MsgID = "" }, true}, "another id": {func(e *waggle.Envelope) { e.MsgID = "n" }, false},
-		"another text": {func(e *waggle.Envelope) { e.Text = "y" }, false}, "another sender": {func(e *waggle.Envelope) { e.From = "b" }, false},
-		"another time": {func(e *waggle.Envelope) { e.Timestamp = "t" }, false},
+		"as it is": {func(*protocol.Envelope) {}, true}, "read": {func(e *protocol.Envelope) { e.Read = true }, true},
+		"no id": {func(e *protocol.Envelope) { e.MsgID = "" }, true}, "another id": {func(e *protocol.Envelope) { e.MsgID = "n" }, false},
+		"another text": {func(e *protocol.Envelope) { e.Text = "y" }, false}, "another sender": {func(e *protocol.Envelope) { e.From = "b" }, false},
+		"another time": {func(e *protocol.Envelope) { e.Timestamp = "t" }, false},
 	} {
 		o := m
 		c.change(&o)

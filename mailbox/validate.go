@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strconv"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // Problem is one violation that Validate or ValidateLines found.
@@ -110,13 +110,13 @@ func checkEntry(c *jsonobj.Checker, raw json.RawMessage, at string) {
 	if len(c.Faults) > before {
 		return
 	}
-	e, err := waggle.ParseEnvelope(raw)
+	e, err := protocol.ParseEnvelope(raw)
 	if err != nil {
 		c.Add(at, "%v", err)
 		return
 	}
-	switch d := waggle.Decode(e); {
-	case d.Kind == waggle.KindInvalid:
+	switch d := protocol.Decode(e); {
+	case d.Kind == protocol.KindInvalid:
 		why := ""
 		if len(d.Warnings) > 0 {
 			why = ": " + d.Warnings[0]

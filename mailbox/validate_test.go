@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 const goodEntry = `{"from":"a","text":"hello","timestamp":"2026-01-01T00:00:00.000Z","read":false}`
@@ -75,7 +75,7 @@ func TestValidateAcceptsOurs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := box.Append(t.Context(), waggle.Envelope{From: "a", Text: "hi", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: "m", Summary: "s", Color: "blue"}); err != nil {
+	if err := box.Append(t.Context(), protocol.Envelope{From: "a", Text: "hi", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: "m", Summary: "s", Color: "blue"}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(box.Path())

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
 

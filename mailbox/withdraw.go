@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Withdrawer is a Store that can remove unread entries.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // withdrawers are the stores that implement Withdrawer.
@@ -30,9 +30,9 @@ func TestWithdraw(t *testing.T) {
 	for name, box := range withdrawers(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			var envs []waggle.Envelope
+			var envs []protocol.Envelope
 			for i := range 4 {
-				envs = append(envs, waggle.Envelope{From: "bob", Text: fmt.Sprint("words ", i), Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)})
+				envs = append(envs, protocol.Envelope{From: "bob", Text: fmt.Sprint("words ", i), Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)})
 			}
 			w := box.(mailbox.Withdrawer)
 			if gone, err := w.Withdraw(ctx, mailbox.ID{Hash: envs[0].Hash(), Occurrence: 1}); err != nil || len(gone) > 0 {
@@ -71,7 +71,7 @@ func TestWithdrawOrRead(t *testing.T) {
 			ctx := t.Context()
 			const n = 30
 			for i := range n {
-				if err := box.Append(ctx, waggle.Envelope{From: "bob", Text: "words", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)}); err != nil {
+				if err := box.Append(ctx, protocol.Envelope{From: "bob", Text: "words", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 )
 
 // Answer is what a response in a mailbox says to a request, where no record of the lead stands
 // behind it.
 type Answer struct {
-	Of     waggle.Kind // the kind of what it answers
-	ID     waggle.RequestID
+	Of     protocol.Kind // the kind of what it answers
+	ID     protocol.RequestID
 	Allow  bool
 	Reason string
 	Call   string          // tool_use_id; "": it names none
@@ -22,10 +22,10 @@ type Answer struct {
 }
 
 // AnswerOf reads a response; the zero Answer is that of another payload.
-func AnswerOf(p waggle.Payload) Answer {
+func AnswerOf(p protocol.Payload) Answer {
 	switch p := p.(type) {
-	case waggle.PermissionResponse:
-		v := Answer{Of: waggle.KindPermissionRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Subtype == waggle.SubtypeSuccess, Reason: p.Error,
+	case protocol.PermissionResponse:
+		v := Answer{Of: protocol.KindPermissionRequest, ID: protocol.RequestID(p.RequestID), Allow: p.Subtype == protocol.SubtypeSuccess, Reason: p.Error,
 			Call: p.ToolUseID, More: p.Mode != ""}
 		if v.Reason == "" {
 			v.Reason = p.Notes
@@ -34,10 +34,10 @@ func AnswerOf(p waggle.Payload) Answer {
 			v.Input, v.More = p.Response.UpdatedInput, v.More || len(p.Response.PermissionUpdates) > 0
 		}
 		return v
-	case waggle.PlanApprovalResponse:
-		return Answer{Of: waggle.KindPlanApprovalRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Approved, Reason: p.Feedback, More: p.PermissionMode != ""}
-	case waggle.SandboxPermissionResponse:
-		return Answer{Of: waggle.KindSandboxPermissionRequest, ID: waggle.RequestID(p.RequestID), Allow: p.Allow, Reason: p.Notes, Host: p.Host, More: p.Scope != "" && p.Scope != scopeOnce && p.Scope != "once"}
+	case protocol.PlanApprovalResponse:
+		return Answer{Of: protocol.KindPlanApprovalRequest, ID: protocol.RequestID(p.RequestID), Allow: p.Approved, Reason: p.Feedback, More: p.PermissionMode != ""}
+	case protocol.SandboxPermissionResponse:
+		return Answer{Of: protocol.KindSandboxPermissionRequest, ID: protocol.RequestID(p.RequestID), Allow: p.Allow, Reason: p.Notes, Host: p.Host, More: p.Scope != "" && p.Scope != scopeOnce && p.Scope != "once"}
 	}
 	return Answer{}
 }

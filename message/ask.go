@@ -9,34 +9,34 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // AskOf is what a message asks for, from its own bytes; why says what cannot be
 // bound to an answer.
-func AskOf(p waggle.Payload, cwd string) (a record.Ask, why string) {
+func AskOf(p protocol.Payload, cwd string) (a record.Ask, why string) {
 	switch p := p.(type) {
-	case waggle.PermissionRequest:
+	case protocol.PermissionRequest:
 		return record.Ask{N: record.SumN, Tool: p.ToolName, Input: string(p.Input), Cwd: cwd, Reason: Clip(p.Description), ToolUseID: p.ToolUseID,
 			Bound: record.Bound{Stdin: record.StdinOf(string(p.Input))}}, ""
-	case waggle.PlanApprovalRequest:
+	case protocol.PlanApprovalRequest:
 		return record.Ask{N: record.SumN, Plan: p.PlanContent}, ""
-	case waggle.SandboxPermissionRequest:
+	case protocol.SandboxPermissionRequest:
 		return askOfHosts(p), ""
 	}
 	return a, "it asks for nothing that can be answered"
 }
 
-// Unreadable is the record of a request that is invalid (waggle.Decoded.Refused), and that nobody can be asked about: what is
+// Unreadable is the record of a request that is invalid (protocol.Decoded.Refused), and that nobody can be asked about: what is
 // shown of it, and why.
-func Unreadable(p waggle.Payload, why string) record.Ask {
+func Unreadable(p protocol.Payload, why string) record.Ask {
 	a := record.Ask{N: record.SumN, Refused: "it cannot be read: " + Clip(why)}
 	switch p := p.(type) {
-	case waggle.PermissionRequest:
+	case protocol.PermissionRequest:
 		a.Tool, a.ToolUseID = cmp.Or(Clip(p.ToolName), unknown), Clip(p.ToolUseID)
-	case waggle.SandboxPermissionRequest:
+	case protocol.SandboxPermissionRequest:
 		a.Spelled = cmp.Or(Clip(p.HostPattern.Host), unknown)
 		a.Host = strings.ReplaceAll(a.Spelled, ",", " ") // shown; no target
 	}
@@ -48,7 +48,7 @@ const unknown = "unknown"
 
 // Unanswerable is what the sender of a request is told that nobody can answer: its id, by which an answer would find it,
 // is missing or in doubt.
-func Unanswerable(kind waggle.Kind, why string) string {
+func Unanswerable(kind protocol.Kind, why string) string {
 	return fmt.Sprintf("Your %s cannot be answered: %s. Nobody was asked, and no answer will come. Write it again with a requestId (request_id, where "+
 		"its other keys are spelled so): a text, once, that no other request of yours has. The answer has the same.", kind, Clip(why))
 }
@@ -57,7 +57,7 @@ func Unanswerable(kind waggle.Kind, why string) string {
 const maxHosts = 32
 
 // askOfHosts is a request for the network. One that nobody can be asked about says why (record.Ask.Refused).
-func askOfHosts(p waggle.SandboxPermissionRequest) record.Ask {
+func askOfHosts(p protocol.SandboxPermissionRequest) record.Ask {
 	a := record.Ask{N: record.SumN, Reason: Clip(p.Reason), Spelled: p.HostPattern.Host}
 	asked := p.Hosts
 	if len(asked) == 0 {

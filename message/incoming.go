@@ -4,17 +4,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waggle"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Incoming is one entry of a mailbox as a machine judges it.
 type Incoming struct {
-	Entry    string            // mailbox id
-	Box      waggle.MemberName // whose mailbox
-	Envelope waggle.Envelope
-	Decoded  waggle.Decoded
+	Entry    string              // mailbox id
+	Box      protocol.MemberName // whose mailbox
+	Envelope protocol.Envelope
+	Decoded  protocol.Decoded
 }
 
 // SHA256 is the hash by which the entry is paired with a record.
@@ -24,9 +24,9 @@ func (in Incoming) SHA256() string { return record.HashText(in.Envelope.Text) }
 // or something that tries to be one. Unknown types are words.
 func (in Incoming) IsControl() bool {
 	switch in.Decoded.Kind {
-	case waggle.KindText, waggle.KindUnknown, waggle.KindSystemInit:
+	case protocol.KindText, protocol.KindUnknown, protocol.KindSystemInit:
 		return false
-	case waggle.KindInvalid:
+	case protocol.KindInvalid:
 		return in.Decoded.Type != ""
 	}
 	return true
@@ -34,26 +34,26 @@ func (in Incoming) IsControl() bool {
 
 // IsWords reports a control entry that a guest's session is given as words: a
 // task_assignment is text to read there, and no order.
-func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAssignment }
+func (in Incoming) IsWords() bool { return in.Decoded.Kind == protocol.KindTaskAssignment }
 
 // Deny is the audit record of an entry that has no effect.
 func (in Incoming) Deny(why string) []journal.Draft {
 	d := in.Decoded
-	var id waggle.RequestID
+	var id protocol.RequestID
 	if p := in.Said(); p != nil {
-		id, _ = waggle.RequestIDOf(p)
+		id, _ = protocol.RequestIDOf(p)
 	}
 	kind := d.Kind
-	if kind == waggle.KindInvalid {
-		kind = waggle.Kind(d.Type)
+	if kind == protocol.KindInvalid {
+		kind = protocol.Kind(d.Type)
 	}
 	return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: in.Entry, Box: string(in.Box),
-		From: Clip(in.Envelope.From), Kind: waggle.Kind(Clip(string(kind))), ID: waggle.RequestID(Clip(string(id))),
+		From: Clip(in.Envelope.From), Kind: protocol.Kind(Clip(string(kind))), ID: protocol.RequestID(Clip(string(id))),
 		Text: in.SHA256(), Why: Clip(why)}}}
 }
 
 // Said is the payload of an entry, also of a request that is invalid and can be denied; nil: it has none.
-func (in Incoming) Said() waggle.Payload {
+func (in Incoming) Said() protocol.Payload {
 	if in.Decoded.Refused != nil {
 		return in.Decoded.Refused
 	}
@@ -61,11 +61,11 @@ func (in Incoming) Said() waggle.Payload {
 }
 
 // ID is the id of the request that an entry opens, answers or tells of.
-func (in Incoming) ID() waggle.RequestID {
-	if p, ok := in.Decoded.Payload.(waggle.TaskProgress); ok {
-		return waggle.RequestID(p.RequestID)
+func (in Incoming) ID() protocol.RequestID {
+	if p, ok := in.Decoded.Payload.(protocol.TaskProgress); ok {
+		return protocol.RequestID(p.RequestID)
 	}
-	id, _ := waggle.RequestIDOf(in.Decoded.Payload)
+	id, _ := protocol.RequestIDOf(in.Decoded.Payload)
 	return id
 }
 

@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -23,18 +23,18 @@ var (
 	mint = record.Mint{Now: noon, Nonce: "abc"}
 )
 
-func key(kind waggle.Kind) record.Key {
+func key(kind protocol.Kind) record.Key {
 	return record.Key{Instance: "i", Kind: kind, ID: message.NewID(kind, "ann", "api", mint)}
 }
 
 // read sends a payload through its text, as a mailbox does.
-func read(t testing.TB, p waggle.Payload) waggle.Payload {
+func read(t testing.TB, p protocol.Payload) protocol.Payload {
 	t.Helper()
-	text, err := waggle.Encode(p, waggle.DialectWire)
+	text, err := protocol.Encode(p, protocol.DialectWire)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := waggle.Decode(waggle.Envelope{From: "ann", Text: text})
+	d := protocol.Decode(protocol.Envelope{From: "ann", Text: text})
 	if d.Kind != p.Kind() {
 		t.Fatalf("%s is read as %s: %v", p.Kind(), d.Kind, d.Warnings)
 	}
@@ -44,21 +44,21 @@ func read(t testing.TB, p waggle.Payload) waggle.Payload {
 // TestRequest: AskOf reads the message of a request as the ask that the member made, kind by kind,
 // under the same id.
 func TestRequest(t *testing.T) {
-	for kind, asked := range map[waggle.Kind]record.Ask{
-		waggle.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, Reason: "to build", ToolUseID: "toolu_1"},
-		waggle.KindPlanApprovalRequest:      {Plan: "1. look"},
-		waggle.KindSandboxPermissionRequest: {Host: "example.com", Port: "443"},
+	for kind, asked := range map[protocol.Kind]record.Ask{
+		protocol.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, Reason: "to build", ToolUseID: "toolu_1"},
+		protocol.KindPlanApprovalRequest:      {Plan: "1. look"},
+		protocol.KindSandboxPermissionRequest: {Host: "example.com", Port: "443"},
 	} {
 		k := key(kind)
 		p := read(t, message.Request(k, asked, "ann", "blue", policy.Call{Tool: asked.Tool, Input: json.RawMessage(asked.Input)}, mint))
-		if id, ok := waggle.RequestIDOf(p); !ok || waggle.RequestID(id) != k.ID {
+		if id, ok := protocol.RequestIDOf(p); !ok || protocol.RequestID(id) != k.ID {
 			t.Errorf("%s has id %q, want %q", kind, id, k.ID)
 		}
 		got, why := message.AskOf(p, "/w")
 		if why != "" || got.Tool != asked.Tool || got.Input != asked.Input || got.Plan != asked.Plan || got.Host != asked.Host || got.ToolUseID != asked.ToolUseID {
 			t.Errorf("%s is read as %+v, %q", kind, got, why)
 		}
-		if kind == waggle.KindPermissionRequest && (got.Cwd != "/w" || len(p.(waggle.PermissionRequest).PermissionSuggestions) == 0) {
+		if kind == protocol.KindPermissionRequest && (got.Cwd != "/w" || len(p.(protocol.PermissionRequest).PermissionSuggestions) == 0) {
 			t.Errorf("%+v suggests nothing, or has no directory", p)
 		}
 	}
@@ -66,8 +66,8 @@ func TestRequest(t *testing.T) {
 
 // TestAskOfUnbound: a message that asks for more than one answer can bind asks for nothing.
 func TestAskOfUnbound(t *testing.T) {
-	for want, p := range map[string]waggle.Payload{
-		"nothing that can be ans": waggle.IdleNotification{},
+	for want, p := range map[string]protocol.Payload{
+		"nothing that can be ans": protocol.IdleNotification{},
 	} {
 		if _, why := message.AskOf(p, ""); !strings.Contains(why, want) {
 			t.Errorf("%+v: %q, want %q", p, why, want)
@@ -109,7 +109,7 @@ func TestAskOfHosts(t *testing.T) {
 		{asked: many, refused: "200 hosts"},
 		{asked: []string{"a.example.com"}, capability: "mount", refused: "only the network"},
 	} {
-		p := waggle.SandboxPermissionRequest{RequestID: "s", HostPattern: waggle.HostPattern{Host: c.asked[0]}, Capability: c.capability}
+		p := protocol.SandboxPermissionRequest{RequestID: "s", HostPattern: protocol.HostPattern{Host: c.asked[0]}, Capability: c.capability}
 		if len(c.asked) > 1 {
 			p.Hosts = c.asked
 		}
@@ -127,7 +127,7 @@ func TestAskOfHosts(t *testing.T) {
 		case c.refused == "" && (a.Refused != "" || strings.Join(got, " ") != c.want):
 			t.Errorf("%q: %q, %q, want %q", c.asked, got, a.Refused, c.want)
 		}
-		if r := message.Response(key(waggle.KindSandboxPermissionRequest), a, message.Reply{}, noon).(waggle.SandboxPermissionResponse); r.Host != c.asked[0] {
+		if r := message.Response(key(protocol.KindSandboxPermissionRequest), a, message.Reply{}, noon).(protocol.SandboxPermissionResponse); r.Host != c.asked[0] {
 			t.Errorf("%q: the answer names %q", c.asked, r.Host)
 		}
 	}
@@ -136,31 +136,31 @@ func TestAskOfHosts(t *testing.T) {
 // TestResponse: an answer is read as it was given; an allow holds the input that was asked unless
 // another was given, and a refused call has a reason.
 func TestResponse(t *testing.T) {
-	asked := map[waggle.Kind]record.Ask{
-		waggle.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, ToolUseID: "toolu_1"},
-		waggle.KindPlanApprovalRequest:      {Plan: "1. look"},
-		waggle.KindSandboxPermissionRequest: {Host: "example.com", Port: "443", Spelled: "Example.com:443"},
+	asked := map[protocol.Kind]record.Ask{
+		protocol.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"make"}`, ToolUseID: "toolu_1"},
+		protocol.KindPlanApprovalRequest:      {Plan: "1. look"},
+		protocol.KindSandboxPermissionRequest: {Host: "example.com", Port: "443", Spelled: "Example.com:443"},
 	}
 	for kind, a := range asked {
 		for _, allow := range []bool{true, false} {
 			k := key(kind)
 			got := message.AnswerOf(read(t, message.Response(k, a, message.Reply{Allow: allow, Mode: policy.ModeAcceptEdits}, noon)))
-			if got.Of != kind || got.ID != k.ID || got.Allow != allow || got.More != (kind == waggle.KindPlanApprovalRequest && allow) {
+			if got.Of != kind || got.ID != k.ID || got.Allow != allow || got.More != (kind == protocol.KindPlanApprovalRequest && allow) {
 				t.Errorf("%s, %v: %+v", kind, allow, got)
 			}
 			switch {
-			case kind == waggle.KindSandboxPermissionRequest && got.Host != a.Spelled:
+			case kind == protocol.KindSandboxPermissionRequest && got.Host != a.Spelled:
 				t.Errorf("host %q", got.Host)
-			case kind == waggle.KindPermissionRequest && (got.Call != "toolu_1" || allow != (string(got.Input) == a.Input) || allow == (got.Reason != "")):
+			case kind == protocol.KindPermissionRequest && (got.Call != "toolu_1" || allow != (string(got.Input) == a.Input) || allow == (got.Reason != "")):
 				t.Errorf("allow %v: %+v", allow, got)
 			}
 		}
 	}
-	other := message.AnswerOf(message.Response(key(waggle.KindPermissionRequest), asked[waggle.KindPermissionRequest], message.Reply{Allow: true, Input: `{"command":"ls"}`}, noon))
+	other := message.AnswerOf(message.Response(key(protocol.KindPermissionRequest), asked[protocol.KindPermissionRequest], message.Reply{Allow: true, Input: `{"command":"ls"}`}, noon))
 	if string(other.Input) != `{"command":"ls"}` {
 		t.Errorf("another input: %+v", other)
 	}
-	if got := message.AnswerOf(waggle.IdleNotification{}); !reflect.DeepEqual(got, message.Answer{}) {
+	if got := message.AnswerOf(protocol.IdleNotification{}); !reflect.DeepEqual(got, message.Answer{}) {
 		t.Errorf("no response: %+v", got)
 	}
 }
@@ -171,21 +171,21 @@ func TestResponseTells(t *testing.T) {
 	both := message.Reply{Allow: true, Mode: policy.ModeAcceptEdits, Rules: policy.MustRules("Bash(go test:*)", "WebSearch")}
 	ask := record.Ask{Tool: "Bash", Input: `{"command":"go test"}`}
 	for _, c := range []struct {
-		kind  waggle.Kind
+		kind  protocol.Kind
 		reply message.Reply
 		want  string // "" is no such key
 		key   string
 	}{
-		{waggle.KindPlanApprovalRequest, both, `"permissionMode":"acceptEdits"`, "permissionMode"},
-		{waggle.KindPlanApprovalRequest, message.Reply{Allow: true}, "", "permissionMode"},
-		{waggle.KindPlanApprovalRequest, message.Reply{Mode: policy.ModeAcceptEdits}, "", "permissionMode"},
-		{waggle.KindPermissionRequest, both, `"permission_updates":[` +
+		{protocol.KindPlanApprovalRequest, both, `"permissionMode":"acceptEdits"`, "permissionMode"},
+		{protocol.KindPlanApprovalRequest, message.Reply{Allow: true}, "", "permissionMode"},
+		{protocol.KindPlanApprovalRequest, message.Reply{Mode: policy.ModeAcceptEdits}, "", "permissionMode"},
+		{protocol.KindPermissionRequest, both, `"permission_updates":[` +
 			`{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"go test:*"}],"behavior":"allow","destination":"session"},` +
 			`{"type":"addRules","rules":[{"toolName":"WebSearch"}],"behavior":"allow","destination":"session"}]`, "permission_updates"},
-		{waggle.KindPermissionRequest, message.Reply{Allow: true}, "", "permission_updates"},
-		{waggle.KindPermissionRequest, message.Reply{Rules: both.Rules}, "", "permission_updates"},
+		{protocol.KindPermissionRequest, message.Reply{Allow: true}, "", "permission_updates"},
+		{protocol.KindPermissionRequest, message.Reply{Rules: both.Rules}, "", "permission_updates"},
 	} {
-		got, err := waggle.Encode(message.Response(key(c.kind), ask, c.reply, noon), waggle.DialectWire)
+		got, err := protocol.Encode(message.Response(key(c.kind), ask, c.reply, noon), protocol.DialectWire)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,8 +212,8 @@ func TestSameInput(t *testing.T) {
 // effect is recorded with the kind, id and sender that it claims.
 func TestIncoming(t *testing.T) {
 	in := func(text string) message.Incoming {
-		env := waggle.Envelope{From: "ann", Text: text}
-		return message.Incoming{Entry: "e1", Box: "bob", Envelope: env, Decoded: waggle.Decode(env)}
+		env := protocol.Envelope{From: "ann", Text: text}
+		return message.Incoming{Entry: "e1", Box: "bob", Envelope: env, Decoded: protocol.Decode(env)}
 	}
 	for text, want := range map[string]bool{
 		"hello": false, `{"type":"brunch"}`: false, `{"type":"idle_notification","from":"ann"}`: true, `{"type":"permission_response"}`: true,
@@ -225,10 +225,10 @@ func TestIncoming(t *testing.T) {
 	}
 	i := in(`{"type":"shutdown_approved","requestId":"s1","from":"ann"}`)
 	b := i.Deny("because")[0].Body.(record.Unverified)
-	if i.ID() != "s1" || b.Entry != "e1" || b.Box != "bob" || b.From != "ann" || b.Kind != waggle.KindShutdownApproved || b.ID != "s1" || b.Text != i.SHA256() || b.Why != "because" {
+	if i.ID() != "s1" || b.Entry != "e1" || b.Box != "bob" || b.From != "ann" || b.Kind != protocol.KindShutdownApproved || b.ID != "s1" || b.Text != i.SHA256() || b.Why != "because" {
 		t.Errorf("%s: %+v", i.ID(), b)
 	}
-	if b := in(`{"type":"permission_response"}`).Deny("")[0].Body.(record.Unverified); b.Kind != waggle.KindPermissionResponse {
+	if b := in(`{"type":"permission_response"}`).Deny("")[0].Body.(record.Unverified); b.Kind != protocol.KindPermissionResponse {
 		t.Errorf("one that cannot be read is recorded as %s", b.Kind)
 	}
 	if message.Fault(nil) == "" || message.Fault([]string{"a", "b"}) != "a" {
@@ -239,7 +239,7 @@ func TestIncoming(t *testing.T) {
 // TestAdded: the rules that are new, and no others.
 func TestAdded(t *testing.T) {
 	a, b := policy.Rule{Tool: "Read"}, policy.Rule{Tool: "Bash", Pattern: "ls"}
-	if got := message.Added([]policy.Rule{a}, []policy.Rule{a, b}); !reflect.DeepEqual(got, []waggle.PermissionRule{{ToolName: "Bash", RuleContent: "ls"}}) {
+	if got := message.Added([]policy.Rule{a}, []policy.Rule{a, b}); !reflect.DeepEqual(got, []protocol.PermissionRule{{ToolName: "Bash", RuleContent: "ls"}}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -261,30 +261,30 @@ func TestClip(t *testing.T) {
 func TestInADialect(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
 	const asked = `{"arguments":"one"}`
-	answer := func(input string, rules ...json.RawMessage) waggle.Payload {
-		return waggle.PermissionResponse{RequestID: "r", Subtype: waggle.SubtypeSuccess,
-			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(input), PermissionUpdates: rules}}
+	answer := func(input string, rules ...json.RawMessage) protocol.Payload {
+		return protocol.PermissionResponse{RequestID: "r", Subtype: protocol.SubtypeSuccess,
+			Response: &protocol.PermissionGranted{UpdatedInput: json.RawMessage(input), PermissionUpdates: rules}}
 	}
 	for _, c := range []struct {
-		spoken, dialect waggle.Dialect
-		p               waggle.Payload
+		spoken, dialect protocol.Dialect
+		p               protocol.Payload
 		want            string // "": it is refused
 	}{
-		{waggle.DialectCatalog, waggle.DialectCatalog, answer(asked), `{"type":"permission_response","requestId":"r","timestamp":"2026-11-20T18:15:43.000Z","approved":true}`},
-		{waggle.DialectCatalog, waggle.DialectCatalog, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
+		{protocol.DialectCatalog, protocol.DialectCatalog, answer(asked), `{"type":"permission_response","requestId":"r","timestamp":"2026-11-20T18:15:43.000Z","approved":true}`},
+		{protocol.DialectCatalog, protocol.DialectCatalog, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
 			`{"type":"permission_response","requestId":"r","timestamp":"2026-11-20T18:15:43.000Z","approved":true,"notes":"the rules that go with it have no place in this answer"}`},
-		{waggle.DialectCatalog, waggle.DialectCatalog, answer(`{"arguments":"two"}`), ""},
-		{waggle.DialectProtocol, waggle.DialectProtocol, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
+		{protocol.DialectCatalog, protocol.DialectCatalog, answer(`{"arguments":"two"}`), ""},
+		{protocol.DialectProtocol, protocol.DialectProtocol, answer(asked, json.RawMessage(`{"type":"addRules"}`)),
 			`{"type":"permission_response","requestId":"r","subtype":"success","response":{"updatedInput":{"arguments":"one"},"permissionUpdates":[{"type":"addRules"}]}}`},
-		{waggle.DialectAPI, waggle.DialectWire, answer(asked), `{"type":"permission_response","request_id":"r","subtype":"success","response":{"updated_input":{"arguments":"one"}}}`},
+		{protocol.DialectAPI, protocol.DialectWire, answer(asked), `{"type":"permission_response","request_id":"r","subtype":"success","response":{"updated_input":{"arguments":"one"}}}`},
 	} {
 		p, d := message.In(c.spoken, c.p, asked, now)
-		got, err := waggle.Encode(p, d)
+		got, err := protocol.Encode(p, d)
 		if d != c.dialect || got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("to a reader of %s, in %s: %s, %v\nwant in %s: %s", c.spoken, d, got, err, c.dialect, c.want)
 		}
 	}
-	for d, want := range map[waggle.Dialect]bool{"": true, waggle.DialectWire: true, waggle.DialectProtocol: true, waggle.DialectCatalog: false, waggle.DialectAPI: true, waggle.DialectEarly: false} {
+	for d, want := range map[protocol.Dialect]bool{"": true, protocol.DialectWire: true, protocol.DialectProtocol: true, protocol.DialectCatalog: false, protocol.DialectAPI: true, protocol.DialectEarly: false} {
 		if message.CarriesInput(d) != want {
 			t.Errorf("%q carries an input: %v", d, !want)
 		}

@@ -8,38 +8,38 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // NewID makes a request id in the form that real clients use.
-func NewID(kind waggle.Kind, name waggle.MemberName, team waggle.TeamName, m record.Mint) waggle.RequestID {
+func NewID(kind protocol.Kind, name protocol.MemberName, team protocol.TeamName, m record.Mint) protocol.RequestID {
 	ms := strconv.FormatInt(m.Now.UnixMilli(), 10)
 	switch kind {
-	case waggle.KindPlanApprovalRequest:
+	case protocol.KindPlanApprovalRequest:
 		// The nonce keeps two plans of one millisecond apart.
-		return waggle.RequestID("plan_approval-" + ms + m.Nonce + "@" + string(name) + "@" + string(team))
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.RequestID("sandbox-" + ms + "-" + m.Nonce)
+		return protocol.RequestID("plan_approval-" + ms + m.Nonce + "@" + string(name) + "@" + string(team))
+	case protocol.KindSandboxPermissionRequest:
+		return protocol.RequestID("sandbox-" + ms + "-" + m.Nonce)
 	case record.KindQuestion:
-		return waggle.RequestID("question-" + ms + "-" + m.Nonce)
+		return protocol.RequestID("question-" + ms + "-" + m.Nonce)
 	}
-	return waggle.RequestID("perm-" + ms + "-" + m.Nonce)
+	return protocol.RequestID("perm-" + ms + "-" + m.Nonce)
 }
 
 // Request is the wire form of what a member asks. c is the call as policy sees it, for the rules that
 // the message suggests.
-func Request(k record.Key, a record.Ask, from waggle.MemberName, color string, c policy.Call, m record.Mint) waggle.Payload {
+func Request(k record.Key, a record.Ask, from protocol.MemberName, color string, c policy.Call, m record.Mint) protocol.Payload {
 	switch k.Kind {
-	case waggle.KindPlanApprovalRequest:
-		return waggle.PlanApprovalRequest{From: string(from), Timestamp: waggle.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(from), WorkerName: string(from), WorkerColor: color,
-			HostPattern: waggle.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
+	case protocol.KindPlanApprovalRequest:
+		return protocol.PlanApprovalRequest{From: string(from), Timestamp: protocol.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
+	case protocol.KindSandboxPermissionRequest:
+		return protocol.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(from), WorkerName: string(from), WorkerColor: color,
+			HostPattern: protocol.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
 	}
-	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(from), ToolName: a.Tool, ToolUseID: a.ToolUseID,
+	return protocol.PermissionRequest{RequestID: string(k.ID), AgentID: string(from), ToolName: a.Tool, ToolUseID: a.ToolUseID,
 		Description: a.Reason, Input: []byte(a.Input), PermissionSuggestions: suggestions(c)}
 }
 
@@ -87,22 +87,22 @@ func (r Reply) scope() string {
 const scopeOnce = "one-shot"
 
 // Response is the wire form of an answer to a request.
-func Response(k record.Key, a record.Ask, r Reply, now time.Time) waggle.Payload {
-	id, ts := string(k.ID), waggle.FormatTime(now)
+func Response(k record.Key, a record.Ask, r Reply, now time.Time) protocol.Payload {
+	id, ts := string(k.ID), protocol.FormatTime(now)
 	switch k.Kind {
-	case waggle.KindPlanApprovalRequest:
-		p := waggle.PlanApprovalResponse{RequestID: id, Approved: r.Allow, Feedback: r.Reason, Timestamp: ts}
+	case protocol.KindPlanApprovalRequest:
+		p := protocol.PlanApprovalResponse{RequestID: id, Approved: r.Allow, Feedback: r.Reason, Timestamp: ts}
 		if r.Allow {
 			p.PermissionMode = string(r.Mode)
 		}
 		return p
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts, Scope: r.scope(), Notes: r.Reason}
+	case protocol.KindSandboxPermissionRequest:
+		return protocol.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts, Scope: r.scope(), Notes: r.Reason}
 	}
-	p := waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeError, Error: r.Reason}
+	p := protocol.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: protocol.SubtypeError, Error: r.Reason}
 	if r.Allow {
-		return waggle.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: waggle.SubtypeSuccess, Notes: r.Reason,
-			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(r.Input, a.Input)), PermissionUpdates: updates(r.Rules)}}
+		return protocol.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: protocol.SubtypeSuccess, Notes: r.Reason,
+			Response: &protocol.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(r.Input, a.Input)), PermissionUpdates: updates(r.Rules)}}
 	}
 	if p.Error == "" {
 		p.Error = "Permission denied"
@@ -118,19 +118,19 @@ const (
 
 // CarriesInput reports whether an answer in a dialect can change the input of a tool call. One that
 // could not must not be sent: what was not allowed would run.
-func CarriesInput(d waggle.Dialect) bool {
-	return d.Carries(waggle.KindPermissionResponse, updatedInput)
+func CarriesInput(d protocol.Dialect) bool {
+	return d.Carries(protocol.KindPermissionResponse, updatedInput)
 }
 
 // In is a payload as it is written to a reader of dialect d, and the dialect: the wire's where the
 // document of d has no form for the kind. asked is the input of the request that it answers. An
 // answer in a dialect without a place for an input or rules leaves out the input that was asked, and
 // rules: less is allowed without them, and its notes say so.
-func In(d waggle.Dialect, p waggle.Payload, asked string, now time.Time) (waggle.Payload, waggle.Dialect) {
+func In(d protocol.Dialect, p protocol.Payload, asked string, now time.Time) (protocol.Payload, protocol.Dialect) {
 	d = d.For(p.Kind())
 	switch v := p.(type) {
-	case waggle.PermissionResponse:
-		v.Timestamp = waggle.FormatTime(now)
+	case protocol.PermissionResponse:
+		v.Timestamp = protocol.FormatTime(now)
 		if g := v.Response; g != nil && !CarriesInput(d) && SameInput(g.UpdatedInput, asked) {
 			if len(g.PermissionUpdates) > 0 && !d.Carries(p.Kind(), permissionUpdates) {
 				v.Notes = strings.TrimPrefix(v.Notes+"; the rules that go with it have no place in this answer", "; ")
@@ -138,22 +138,22 @@ func In(d waggle.Dialect, p waggle.Payload, asked string, now time.Time) (waggle
 			v.Response = nil
 		}
 		return v, d
-	case waggle.ModeSetRequest:
-		v.Timestamp = waggle.FormatTime(now)
+	case protocol.ModeSetRequest:
+		v.Timestamp = protocol.FormatTime(now)
 		return v, d
-	case waggle.TeamPermissionUpdate:
-		v.Timestamp = waggle.FormatTime(now)
+	case protocol.TeamPermissionUpdate:
+		v.Timestamp = protocol.FormatTime(now)
 		return v, d
 	}
 	return p, d
 }
 
 // Added lists the rules of now that before does not have, as the wire has them.
-func Added(before, now []policy.Rule) []waggle.PermissionRule {
-	var rs []waggle.PermissionRule
+func Added(before, now []policy.Rule) []protocol.PermissionRule {
+	var rs []protocol.PermissionRule
 	for _, r := range now {
 		if !slices.Contains(before, r) {
-			rs = append(rs, waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
+			rs = append(rs, protocol.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
 		}
 	}
 	return rs

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"path/filepath"
 
-	"waggle"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -17,13 +17,13 @@ func Broken(err error) bool {
 
 // Unreadable returns the error of a command that cannot run while a journal is broken, with the
 // commands that can.
-func Unreadable(op string, name waggle.TeamName, err error) error {
+func Unreadable(op string, name protocol.TeamName, err error) error {
 	return &Error{Kind: Failed, Op: op, Err: err, Next: Next{Step: NextAcknowledge, Team: name}}
 }
 
 // JournalError is the error of one journal of a team, whose other journals can be read.
 type JournalError struct {
-	Team    waggle.TeamName
+	Team    protocol.TeamName
 	Journal journal.Name
 	Owner   string // leader, or the member
 	dir     string
@@ -66,7 +66,7 @@ func JournalErrors(err error) []*JournalError {
 func About(err error, owner string) error {
 	var errs []error
 	for _, e := range JournalErrors(err) {
-		if e.Owner == string(journal.Leader) || waggle.SameName(waggle.MemberName(e.Owner), waggle.MemberName(owner)) {
+		if e.Owner == string(journal.Leader) || protocol.SameName(protocol.MemberName(e.Owner), protocol.MemberName(owner)) {
 			errs = append(errs, e)
 		}
 	}

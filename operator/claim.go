@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"waggle"
 	"waggle/home"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -22,7 +22,7 @@ type Claim struct{ release func() }
 
 // Claim takes the lock on the name. The error names the process that holds it. The kernel releases
 // the lock when its holder dies.
-func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
+func (o Operator) Claim(op string, name protocol.TeamName) (*Claim, error) {
 	path := o.Home.NameLease(o.RootURL, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
@@ -55,7 +55,7 @@ func (s *State) Settled() { s.Claim.Free() }
 
 // Strays removes directories in STATE of a team of this name whose creation stopped before it wrote
 // to the wire tree. The caller holds the Claim.
-func (o Operator) Strays(name waggle.TeamName) error {
+func (o Operator) Strays(name protocol.TeamName) error {
 	dirs, err := filepath.Glob(filepath.Join(o.Home.Path, "teams", string(name)+"-????????"))
 	if err != nil {
 		return fmt.Errorf("state: %w", err)

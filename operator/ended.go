@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"waggle"
 	"waggle/home"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // EndedTeam returns an operator that reads a team that has ended, by its name or the id of its record: its
 // State is that record, read only, and its Root has the team's directories in the archive. Another error than
 // *team.NotFoundError is of the record. A team that has not ended is not found.
-func (o Operator) EndedTeam(ctx context.Context, of string) (Operator, waggle.TeamName, error) {
+func (o Operator) EndedTeam(ctx context.Context, of string) (Operator, protocol.TeamName, error) {
 	s, err := o.led(o.picked(of))
 	if err == nil {
 		err = s.Damaged
@@ -48,7 +48,7 @@ func archivedDir(dir home.Dir, part string) string {
 
 // noTeam adds to the error for a team that is not there that it has ended, or which ended teams have a name
 // like it.
-func (o Operator) noTeam(ctx context.Context, name waggle.TeamName, err error) error {
+func (o Operator) noTeam(ctx context.Context, name protocol.TeamName, err error) error {
 	var missing *team.NotFoundError
 	if !errors.As(err, &missing) {
 		return err
@@ -74,7 +74,7 @@ func (o Operator) noTeam(ctx context.Context, name waggle.TeamName, err error) e
 const maxNear = 3
 
 // lastEnded is the team of this tree that was made last, "" without any.
-func (o Operator) lastEnded() waggle.TeamName {
+func (o Operator) lastEnded() protocol.TeamName {
 	known, err := o.Home.List()
 	if err != nil {
 		return ""

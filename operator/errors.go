@@ -3,11 +3,11 @@ package operator
 import (
 	"errors"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
@@ -72,7 +72,7 @@ func KindOf(err error) Kind {
 	var locked *atomicfile.LockedError
 	var missing *team.NotFoundError
 	var limit *team.LimitError
-	var name *waggle.NameError
+	var name *protocol.NameError
 	var unknown *control.UnknownRequestError
 	var refused *control.RefusedError
 	var decided *control.DecidedError

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"waggle/control"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/journal"
 	"waggle/record"
 )

@@ -1,14 +1,14 @@
 package operator
 
 import (
-	"waggle"
 	"waggle/control"
+	"waggle/protocol"
 )
 
 // Called reports whether a member has this name. The agent behind the lead also has the name that
 // the team file gives it.
 func Called(m *control.Member, name string) bool {
-	return waggle.SameName(m.Name, waggle.MemberName(name)) || m.Leads() && waggle.SameName(waggle.MemberName(m.Joined.Lead), waggle.MemberName(name))
+	return protocol.SameName(m.Name, protocol.MemberName(name)) || m.Leads() && protocol.SameName(protocol.MemberName(m.Joined.Lead), protocol.MemberName(name))
 }
 
 // AgentLeads reports whether an agent, and not a person, reads the lead's mailbox.
@@ -21,8 +21,8 @@ func AgentLeads(s *State) bool {
 }
 
 // LeadOf replaces the team file's name of the agent behind the lead with the lead's own name.
-func LeadOf(s *State, a waggle.Address) waggle.Address {
-	if s == nil || a.Scheme != waggle.SchemeMember {
+func LeadOf(s *State, a protocol.Address) protocol.Address {
+	if s == nil || a.Scheme != protocol.SchemeMember {
 		return a
 	}
 	if m, ok := s.Lead.LeadAgent(); ok && Called(m, string(a.Member)) {

@@ -1,10 +1,10 @@
 package operator
 
-import "waggle"
+import "waggle/protocol"
 
 // Live returns the members of a team whose processes run, and whether a process leads the team. It
 // takes no lease.
-func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err error) {
+func (o Operator) Live(s *State) (members []protocol.MemberName, led bool, err error) {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Alive() {
 			members = append(members, m.Name)

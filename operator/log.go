@@ -6,8 +6,8 @@ import (
 	"errors"
 	"sort"
 
-	"waggle"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -15,7 +15,7 @@ import (
 type LogRecord struct {
 	journal.Record
 	Name string // leader, or the member's name; operator: the operator's own journal beside another program's team
-	Team waggle.TeamName
+	Team protocol.TeamName
 	// Member is the member that the record is about, Request the handle of the request that it is
 	// about: "" for none, and for a request that no leader has seen yet.
 	Member, Request string
@@ -31,7 +31,7 @@ type Log struct {
 
 // OpenLog opens the journals of a present or past team (see Read).
 func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
-	r, err := o.Open(ctx, waggle.TeamName(of), Read)
+	r, err := o.Open(ctx, protocol.TeamName(of), Read)
 	if err != nil {
 		return nil, err
 	}

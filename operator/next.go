@@ -1,13 +1,13 @@
 package operator
 
-import "waggle"
+import "waggle/protocol"
 
 // Next is what a person can do after a failure, as data: each face writes it in its own commands or
 // controls. The zero Next has no step.
 type Next struct {
 	Step   Step
-	Team   waggle.TeamName
-	Member waggle.MemberName
+	Team   protocol.TeamName
+	Member protocol.MemberName
 	ID     string // of a task, a request or a message
 	Text   string // what else the step needs
 }

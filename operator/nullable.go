@@ -1,6 +1,6 @@
 package operator
 
-import "waggle/internal/jsonobj"
+import "waggle/internal/json/jsonobj"
 
 // Nullable is a list that is null in JSON when it is nil, which means something else than an empty one. Documents have
 // every other nil list as [].

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // An Oddity is a path in a team's directories that a person should know of.
@@ -22,7 +22,7 @@ func (o Oddity) String() string { return o.Path + " is " + o.What }
 
 // Oddities returns what is at the path of a lock in a team's directories and is no lock, what was set aside from there, and
 // locks that are old. s is nil for a team without records. It makes and changes nothing.
-func (o Operator) Oddities(name waggle.TeamName, s *State) (list []Oddity) {
+func (o Operator) Oddities(name protocol.TeamName, s *State) (list []Oddity) {
 	now := o.Minter.Now()
 	for _, dir := range append(o.Boxes(name).Dirs(), o.Root.TeamDir(name), o.Root.TasksDir(name)) {
 		for _, odd := range atomicfile.Oddities(dir, now) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -50,7 +50,7 @@ var (
 
 // UnledError reports that waggle leads no present team of a name.
 type UnledError struct {
-	Team waggle.TeamName
+	Team protocol.TeamName
 	Why  error // ErrForeign, ErrEnded; nil: there was none
 	Err  error // what a person reads
 }
@@ -70,7 +70,7 @@ func Unled(err error) bool {
 }
 
 // Open opens a team for a mode.
-func (o Operator) Open(ctx context.Context, name waggle.TeamName, m Mode) (*State, error) {
+func (o Operator) Open(ctx context.Context, name protocol.TeamName, m Mode) (*State, error) {
 	if m.read {
 		return o.record(string(name))
 	}
@@ -99,16 +99,16 @@ const briefEvery = 50
 
 // KeepBrief saves the snapshot that Brief reads, when it is more than briefEvery records old. The process that leads
 // the team calls it, and a command that leads for one pass. An error is not reported: the snapshot is only a cache.
-func (o Operator) KeepBrief(name waggle.TeamName) {
+func (o Operator) KeepBrief(name protocol.TeamName) {
 	_, _ = o.presentWith(name, Brief, journal.Options{SnapshotAfter: briefEvery})
 }
 
 // present opens the newest team of a name in STATE that has not ended. Nil without error: there is none.
-func (o Operator) present(name waggle.TeamName, m Mode) (*State, error) {
+func (o Operator) present(name protocol.TeamName, m Mode) (*State, error) {
 	return o.presentWith(name, m, journal.Options{ReadOnly: m.brief})
 }
 
-func (o Operator) presentWith(name waggle.TeamName, m Mode, jo journal.Options) (*State, error) {
+func (o Operator) presentWith(name protocol.TeamName, m Mode, jo journal.Options) (*State, error) {
 	if o.Reads != nil && o.Reads.Team == name {
 		jo.ReadOnly = true
 		return whole(o.open(*o.Reads, m, jo))
@@ -135,7 +135,7 @@ func (o Operator) presentWith(name waggle.TeamName, m Mode, jo journal.Options) 
 }
 
 // unled says why waggle leads no present team of a name.
-func (o Operator) unled(ctx context.Context, name waggle.TeamName) error {
+func (o Operator) unled(ctx context.Context, name protocol.TeamName) error {
 	e := &UnledError{Team: name}
 	if _, e.Err = team.Open(o.Root, name, team.Options{}); e.Err != nil {
 		if dirs, _ := o.Home.Find(o.RootURL, name); len(dirs) > 0 {
@@ -221,7 +221,7 @@ func (o Operator) led(of string) (*State, error) {
 		return nil, err
 	}
 	unreadable := slices.IndexFunc(known, func(k home.Known) bool {
-		return k.Broken != nil && (k.ID() == of || waggle.SameName(waggle.MemberName(k.Team), waggle.MemberName(of)))
+		return k.Broken != nil && (k.ID() == of || protocol.SameName(protocol.MemberName(k.Team), protocol.MemberName(of)))
 	})
 	readable := slices.DeleteFunc(slices.Clone(known), func(k home.Known) bool { return k.Broken != nil })
 	k, here := o.among(readable, of)
@@ -268,7 +268,7 @@ func (o Operator) among(ks []home.Known, of string) (*home.Known, []home.Known) 
 		if id := k.ID(); of != "" && (id == of || strings.TrimPrefix(id, string(k.Team)+"-") == of) {
 			return &k, nil
 		}
-		if k.Root == o.RootURL && (of == "" || waggle.SameName(waggle.MemberName(k.Team), waggle.MemberName(of))) {
+		if k.Root == o.RootURL && (of == "" || protocol.SameName(protocol.MemberName(k.Team), protocol.MemberName(of))) {
 			here = append(here, k)
 		}
 	}

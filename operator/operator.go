@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
@@ -29,6 +28,7 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -119,7 +119,7 @@ func (o Operator) Role() policy.Role {
 // State is an open team as its journals have it.
 type State struct {
 	Dir            home.Dir
-	Team           waggle.TeamName
+	Team           protocol.TeamName
 	Journal        journal.Journal
 	Lead           *control.Leader
 	JournalName    journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
@@ -253,7 +253,7 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 }
 
 // Box opens a member's mailbox.
-func (o Operator) Box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
+func (o Operator) Box(cfg *team.Config, name protocol.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
 	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits()})
 }
 
@@ -265,9 +265,9 @@ func (o Operator) limits() mailbox.Limits {
 }
 
 // ReadBox is Box for commands that only read: it does not repair a broken file.
-func (o Operator) ReadBox(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
+func (o Operator) ReadBox(cfg *team.Config, name protocol.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
 	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits(), Unmended: true})
 }
 
 // Boxes returns the mailboxes of a team.
-func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
+func (o Operator) Boxes(name protocol.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }

@@ -3,7 +3,7 @@ package operator
 import (
 	"errors"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/poll"
 )

@@ -8,16 +8,16 @@ import (
 	"os"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/leader"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // Registry reads a team's registry: config.json, with the members of the journal that
 // the file lacks or shows as gone, because an edit of the file removes nobody. In a
 // team that waggle leads, a file that cannot be read counts as absent.
-func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+func (o Operator) Registry(ctx context.Context, name protocol.TeamName) (*team.Config, error) {
 	cfg, err := o.Listing(ctx, name)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -50,7 +50,7 @@ func (o Operator) Moved(cfg *team.Config) error {
 const listedWait = 2 * time.Second
 
 // Listing reads config.json.
-func (o Operator) Listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+func (o Operator) Listing(ctx context.Context, name protocol.TeamName) (*team.Config, error) {
 	reg, err := team.Open(o.Root, name, team.Options{Deadline: listedWait})
 	if err != nil {
 		return nil, err
@@ -71,16 +71,16 @@ func onRecord(cfg *team.Config, lead *control.Leader) {
 }
 
 // Homeless reports that there is no directory under the team's name.
-func (o Operator) Homeless(name waggle.TeamName) bool {
+func (o Operator) Homeless(name protocol.TeamName) bool {
 	info, err := os.Lstat(o.Root.TeamDir(name))
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
 // unlisted names the teams whose directory is there and that the registry does not
 // show, although waggle leads them.
-func (o Operator) unlisted(ctx context.Context) []waggle.TeamName {
+func (o Operator) unlisted(ctx context.Context) []protocol.TeamName {
 	left, _ := o.Root.Leftovers()
-	var names []waggle.TeamName
+	var names []protocol.TeamName
 	for _, n := range left {
 		if s, err := o.present(n, Act); err == nil && s != nil {
 			names = append(names, n)

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // Pick returns the named team. Without a name it returns the team of WorkDir (Here), else the only
 // one there is. An ended team is not picked.
-func (o Operator) Pick(name string) (waggle.TeamName, error) {
+func (o Operator) Pick(name string) (protocol.TeamName, error) {
 	if name != "" {
-		t, err := waggle.ParseTeam(name)
+		t, err := protocol.ParseTeam(name)
 		if err != nil {
 			return "", &Error{Kind: Usage, Op: "team", Err: err}
 		}
@@ -58,7 +58,7 @@ func (o Operator) afterNone() Next {
 }
 
 // Names lists the teams of the wire tree, also those whose registry is missing while waggle leads them.
-func (o Operator) Names() ([]waggle.TeamName, error) {
+func (o Operator) Names() ([]protocol.TeamName, error) {
 	names, err := o.Root.Names()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (o Operator) Names() ([]waggle.TeamName, error) {
 // above it that has one. The path is the one recorded beside the accepted copy: a file that merely
 // names a team chooses nothing. ok is false without such a team, and where several have their file
 // in the same directory.
-func (o Operator) Here() (_ waggle.TeamName, ok bool) {
+func (o Operator) Here() (_ protocol.TeamName, ok bool) {
 	found, _ := o.Nearest(context.Background(), o.WorkDir)
 	if len(found) != 1 {
 		return "", false
@@ -110,7 +110,7 @@ func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, wher
 
 // Elsewhere returns the directory of the accepted team file of a living team, when it is neither WorkDir nor above it;
 // "" otherwise, and for a team without a file.
-func (o Operator) Elsewhere(name waggle.TeamName) string {
+func (o Operator) Elsewhere(name protocol.TeamName) string {
 	s, err := o.present(name, Act)
 	if s == nil || err != nil {
 		return ""

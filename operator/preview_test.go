@@ -7,8 +7,8 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/operatortest"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -51,7 +51,7 @@ func TestKindOf(t *testing.T) {
 	for code, errs := range map[operator.Kind][]error{
 		0:                   {nil},
 		operator.Failed:     {errors.New("x"), &journal.BrokenError{}},
-		operator.Usage:      {&operator.Error{Kind: operator.Usage}, &team.LimitError{}, &waggle.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
+		operator.Usage:      {&operator.Error{Kind: operator.Usage}, &team.LimitError{}, &protocol.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
 		operator.Locked:     {&atomicfile.LockedError{}, leader.ErrLeading, worker.ErrRunning, &transport.RemoteError{Code: transport.CodeLocked}, &transport.RemoteError{Code: transport.CodeBusy}},
 		operator.NotFound:   {&team.NotFoundError{}, &control.UnknownRequestError{}, &transport.NotFoundError{}},
 		operator.Refused:    {&control.RefusedError{}, &mailbox.LimitError{}, &record.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
@@ -122,7 +122,7 @@ func TestPick(t *testing.T) {
 func TestOpenAct(t *testing.T) {
 	op, rig := newTeam(t)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"})
-	for _, name := range []waggle.TeamName{"theirs", "nobody"} {
+	for _, name := range []protocol.TeamName{"theirs", "nobody"} {
 		if s, err := op.Open(t.Context(), name, operator.Act); !operator.Unled(err) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
@@ -212,7 +212,7 @@ func TestPass(t *testing.T) {
 	}
 	rig.Member("ann", operatortest.Idle)
 	rig.Joined("bob", record.Cooperative)
-	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []waggle.MemberName{"ann"}) {
+	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []protocol.MemberName{"ann"}) {
 		t.Errorf("%v, %v, %v", names, led, err)
 	}
 }
@@ -223,7 +223,7 @@ func TestPass(t *testing.T) {
 func TestGuard(t *testing.T) {
 	op, rig := newTeam(t)
 	id := func(pid int) spawn.Identity { return spawn.Identity{PID: pid, Start: "s"} }
-	process := func(name waggle.MemberName, pid int) {
+	process := func(name protocol.MemberName, pid int) {
 		i := rig.Joined(name, record.Cooperative)
 		s := rig.State()
 		if _, err := s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: pid}, func() ([]journal.Draft, error) {
@@ -276,7 +276,7 @@ func TestRegistry(t *testing.T) {
 	op, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
 	cfg, err := op.Registry(t.Context(), "api")
-	if err != nil || !slices.Equal(cfg.Present(), []waggle.MemberName{"team-lead", "ann"}) {
+	if err != nil || !slices.Equal(cfg.Present(), []protocol.MemberName{"team-lead", "ann"}) {
 		t.Fatalf("%+v, %v", cfg, err)
 	}
 	if listed, err := op.Listing(t.Context(), "api"); err != nil || len(listed.Present()) != 1 {
@@ -341,7 +341,7 @@ func TestClaim(t *testing.T) {
 	if err := op.Begun(&team.Config{Name: "web", LeadSessionID: "other"}); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []waggle.TeamName{"web", "api"} {
+	for _, name := range []protocol.TeamName{"web", "api"} {
 		if err := op.Strays(name); err != nil {
 			t.Fatal(err)
 		}
@@ -429,7 +429,7 @@ func TestOpenRead(t *testing.T) {
 	}
 	id := filepath.Base(old.Dir.Path)
 	for _, of := range []string{"", "api", "API", id, strings.TrimPrefix(id, "api-")} {
-		if k, err := op.Open(t.Context(), waggle.TeamName(of), operator.Read); err != nil || k.ID() != id {
+		if k, err := op.Open(t.Context(), protocol.TeamName(of), operator.Read); err != nil || k.ID() != id {
 			t.Errorf("%q: %+v, %v", of, k, err)
 		}
 	}
@@ -437,7 +437,7 @@ func TestOpenRead(t *testing.T) {
 	if k, err := op.Open(t.Context(), "api", operator.Read); err != nil || k.Dir.Path != second.State().Dir.Path {
 		t.Errorf("%+v, %v", k, err)
 	}
-	if r, err := op.Open(t.Context(), waggle.TeamName(id), operator.Read); err != nil || r.Lead.Ended == nil || r.Foreign {
+	if r, err := op.Open(t.Context(), protocol.TeamName(id), operator.Read); err != nil || r.Lead.Ended == nil || r.Foreign {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = op.Open(t.Context(), "web", operator.Read)
@@ -455,21 +455,21 @@ func TestOpenForeign(t *testing.T) {
 	_, err := op.Open(t.Context(), "", operator.Read)
 	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
 	var id string
-	for _, name := range []waggle.TeamName{"theirs", "web"} {
+	for _, name := range []protocol.TeamName{"theirs", "web"} {
 		operatortest.Foreign(t, op, name, map[string]any{"leadSessionId": string(name)}, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
 		operatortest.Send(t, op, name, "bob", "hello")
 		if name != "theirs" {
 			continue
 		}
 		for _, of := range []string{"", "theirs"} {
-			s, err := op.Open(t.Context(), waggle.TeamName(of), operator.Read)
+			s, err := op.Open(t.Context(), protocol.TeamName(of), operator.Read)
 			if err != nil || !s.Foreign || s.Team != "theirs" {
 				t.Fatalf("%q: %+v, %v", of, s, err)
 			}
 			id = s.ID()
 		}
 	}
-	if s, err := op.Open(t.Context(), waggle.TeamName(id), operator.Read); err != nil || !s.Foreign || s.Team != "theirs" {
+	if s, err := op.Open(t.Context(), protocol.TeamName(id), operator.Read); err != nil || !s.Foreign || s.Team != "theirs" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, err = op.Open(t.Context(), "", operator.Read)
@@ -487,7 +487,7 @@ func TestOpenForeign(t *testing.T) {
 // The agent behind the lead answers to its own name, too.
 func TestCalled(t *testing.T) {
 	op, rig := newTeam(t)
-	to := waggle.Address{Scheme: waggle.SchemeMember, Member: "boss"}
+	to := protocol.Address{Scheme: protocol.SchemeMember, Member: "boss"}
 	if operator.AgentLeads(nil) || operator.AgentLeads(rig.State()) || operator.LeadOf(rig.State(), to) != to || operator.LeadOf(nil, to) != to {
 		t.Error("nobody is behind the lead")
 	}
@@ -495,12 +495,12 @@ func TestCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: waggle.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: record.Cooperative}})
+	s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: protocol.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: record.Cooperative}})
 	m, ok := s.Lead.LeadAgent()
 	if !ok || !operator.AgentLeads(s) || !operator.Called(m, "BOSS") || !operator.Called(m, "team-lead") || operator.Called(m, "ann") {
 		t.Errorf("%+v", m)
 	}
-	if got := operator.LeadOf(s, to); got.Member != waggle.Lead {
+	if got := operator.LeadOf(s, to); got.Member != protocol.Lead {
 		t.Errorf("%+v", got)
 	}
 }

@@ -3,7 +3,7 @@ package operator
 import (
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -13,7 +13,7 @@ import (
 // without a session the time of its creation.
 func UIDOf(cfg *team.Config) record.TeamUID {
 	if cfg.LeadSessionID == "" {
-		return record.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))
+		return record.TeamUID("created " + protocol.FormatTime(cfg.CreatedAt))
 	}
 	return record.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // fakeRm leaves a mark when it is called with -r and -f. It is a shell script

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 func ExamplePolicy_Judge() {
@@ -72,9 +72,9 @@ func ExampleModes() {
 }
 
 func ExampleMaySend() {
-	ok, _ := policy.MaySend(waggle.KindPermissionResponse, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal)
+	ok, _ := policy.MaySend(protocol.KindPermissionResponse, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal)
 	fmt.Println(ok)
-	ok, why := policy.MaySend(waggle.KindPermissionResponse, policy.RoleLeader, policy.RoleWorker, policy.ChannelFile)
+	ok, why := policy.MaySend(protocol.KindPermissionResponse, policy.RoleLeader, policy.RoleWorker, policy.ChannelFile)
 	fmt.Println(ok, why)
 	// Output:
 	// true

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"waggle/internal/cmdline"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // PatternOf names the group of similar calls to which a call belongs: the widest rule that Suggest

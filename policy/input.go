@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
 )
 
 // readInput reads a tool input so that every other reader must see the same: an

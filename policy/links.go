@@ -9,7 +9,7 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// Links resolves the symbolic links of paths. internal/realpath does it on the file
+// Links resolves the symbolic links of paths. internal/fs/realpath does it on the file
 // system, Recorded from a record.
 type Links interface {
 	// Real returns the absolute path that path, absolute and not cleaned, reaches

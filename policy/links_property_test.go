@@ -11,8 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"pgregory.net/rapid"
 
-	"waggle/internal/realpath"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/realpath"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 

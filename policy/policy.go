@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Policy is one version of a team's rules: what the journal and the team file

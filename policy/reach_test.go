@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // sendCaller is one call of MaySend or MaySendFile in control: the roles, the channel and the
@@ -20,19 +20,19 @@ import (
 type sendCaller struct {
 	from, to []policy.Role
 	by       policy.Channel
-	kinds    []waggle.Kind // nil: every kind
+	kinds    []protocol.Kind // nil: every kind
 }
 
 // sendVariables are the arguments of those calls that are not constants, with their values.
 var sendVariables = map[string]struct {
 	roles []policy.Role
-	kinds []waggle.Kind
+	kinds []protocol.Kind
 }{
 	"d.Kind":      {},
 	"said.Kind()": {},
 	"kind":        {},
 	// A record of a command has one of the kinds in control's table of commands, in the name of the lead or the operator.
-	"b.Mail.Kind": {kinds: []waggle.Kind{"mode_set_request", "team_permission_update", "shutdown_request", "task_assignment"}},
+	"b.Mail.Kind": {kinds: []protocol.Kind{"mode_set_request", "team_permission_update", "shutdown_request", "task_assignment"}},
 	"b.By":        {roles: []policy.Role{policy.RoleLeader, policy.RoleOperator}},
 }
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/realpath"
+	"waggle/internal/fs/realpath"
 	"waggle/policy"
 )
 

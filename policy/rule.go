@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waggle"
 	"waggle/internal/cmdline"
+	"waggle/protocol"
 )
 
 // Rule is one permission rule (protocol §1.8; seed 000's allowedTools).
@@ -79,7 +79,7 @@ func MustRules(texts ...string) []Rule {
 }
 
 // FromWire reads a rule as team_permission_update carries it (protocol §1.8).
-func FromWire(w waggle.PermissionRule) (Rule, error) {
+func FromWire(w protocol.PermissionRule) (Rule, error) {
 	if strings.ContainsAny(w.ToolName, "()") {
 		return Rule{}, fmt.Errorf("policy: rule for tool %q: the tool name holds a parenthesis", clip(w.ToolName))
 	}
@@ -90,8 +90,8 @@ func FromWire(w waggle.PermissionRule) (Rule, error) {
 }
 
 // Wire writes the rule as team_permission_update carries it (protocol §1.8).
-func (r Rule) Wire() waggle.PermissionRule {
-	return waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern}
+func (r Rule) Wire() protocol.PermissionRule {
+	return protocol.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern}
 }
 
 func (r Rule) String() string {

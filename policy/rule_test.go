@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 func TestParseRule(t *testing.T) {
@@ -162,11 +162,11 @@ func TestParseRuleRefuses(t *testing.T) {
 }
 
 func TestRuleOnTheWire(t *testing.T) {
-	r, err := policy.FromWire(waggle.PermissionRule{ToolName: "Bash", RuleContent: "git:*"})
+	r, err := policy.FromWire(protocol.PermissionRule{ToolName: "Bash", RuleContent: "git:*"})
 	if err != nil || r.String() != "Bash(git:*)" {
 		t.Errorf("%v, %v", r, err)
 	}
-	for _, w := range []waggle.PermissionRule{
+	for _, w := range []protocol.PermissionRule{
 		{}, {RuleContent: "x"}, {ToolName: "Bash(git:*)"}, {ToolName: "Bash(", RuleContent: "git:*)"}, {ToolName: "Bash", RuleContent: " "},
 	} {
 		if r, err := policy.FromWire(w); err == nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/policy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Role is what a principal is in a team (trust §9).
@@ -41,7 +41,7 @@ func Channels() []Channel { return []Channel{ChannelJournal, ChannelOperator, Ch
 // role to that, by these channels, have an effect.
 type SendRow struct {
 	Name     string
-	Kinds    []waggle.Kind
+	Kinds    []protocol.Kind
 	From, To Role
 	By       []Channel
 	// FileTrust marks rows that hold only for members recorded as trust: file, by ChannelFile
@@ -51,26 +51,26 @@ type SendRow struct {
 
 var (
 	// verdicts answer a request. They are what a leader's journal decides.
-	verdicts = []waggle.Kind{
-		waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse,
+	verdicts = []protocol.Kind{
+		protocol.KindPermissionResponse, protocol.KindSandboxPermissionResponse, protocol.KindPlanApprovalResponse,
 	}
 	// commands change a member's mode, rules, state or work.
-	commands = []waggle.Kind{
-		waggle.KindModeSetRequest, waggle.KindTeamPermissionUpdate,
-		waggle.KindShutdownRequest, waggle.KindTaskAssignment,
+	commands = []protocol.Kind{
+		protocol.KindModeSetRequest, protocol.KindTeamPermissionUpdate,
+		protocol.KindShutdownRequest, protocol.KindTaskAssignment,
 	}
 	// reports are what a member says of itself.
-	reports = []waggle.Kind{
-		waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest,
-		waggle.KindShutdownApproved, waggle.KindShutdownRejected,
-		waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted,
+	reports = []protocol.Kind{
+		protocol.KindPermissionRequest, protocol.KindSandboxPermissionRequest, protocol.KindPlanApprovalRequest,
+		protocol.KindShutdownApproved, protocol.KindShutdownRejected,
+		protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted,
 	}
 	// words are delivered, whoever sends them, and never have an effect.
-	words = []waggle.Kind{waggle.KindText, waggle.KindSystemInit}
+	words = []protocol.Kind{protocol.KindText, protocol.KindSystemInit}
 	// inert kinds never have an effect, whoever sends them.
-	inert = []waggle.Kind{
-		waggle.KindTeammateTerminated, waggle.KindJoinRequest, waggle.KindJoinApproved, waggle.KindJoinRejected,
-		waggle.KindUnknown, waggle.KindInvalid,
+	inert = []protocol.Kind{
+		protocol.KindTeammateTerminated, protocol.KindJoinRequest, protocol.KindJoinApproved, protocol.KindJoinRejected,
+		protocol.KindUnknown, protocol.KindInvalid,
 	}
 )
 
@@ -80,8 +80,8 @@ var sendTable = []SendRow{
 	{"worker reports", reports, RoleWorker, RoleLeader, []Channel{ChannelJournal}, false},
 	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader decides, unvouched", verdicts, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
-	{"leader ends, unvouched", []waggle.Kind{waggle.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
-	{"leader narrows, unvouched", []waggle.Kind{waggle.KindModeSetRequest, waggle.KindTeamPermissionUpdate}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
+	{"leader ends, unvouched", []protocol.Kind{protocol.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
+	{"leader narrows, unvouched", []protocol.Kind{protocol.KindModeSetRequest, protocol.KindTeamPermissionUpdate}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"worker reports, unvouched", reports, RoleWorker, RoleLeader, []Channel{ChannelFile}, true},
 }
 
@@ -107,7 +107,7 @@ func SendTable() []SendRow {
 // table, a role or a channel that is not known: false. Whether the journal's
 // record matches the entry is the caller's to check before it says
 // ChannelJournal. ChannelFile gives no control payload an effect; see MaySendFile.
-func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
+func MaySend(k protocol.Kind, from, to Role, by Channel) (ok bool, why string) {
 	if !slices.Contains(Roles(), from) || !slices.Contains(Roles(), to) || !slices.Contains(Channels(), by) {
 		return false, fmt.Sprintf("%s from %q to %q by %q: no such role or channel", k, from, to, by)
 	}
@@ -140,7 +140,7 @@ func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
 // its mode and rules narrower, and a foreign worker may ask and report. What would widen, and assignments
 // from files, never have an effect. The caller checks that the member is recorded so, that the request is
 // open, and that the mode or the rule narrows.
-func MaySendFile(k waggle.Kind, from, to Role) (ok bool, why string) {
+func MaySendFile(k protocol.Kind, from, to Role) (ok bool, why string) {
 	if slices.Contains(words, k) {
 		return MaySend(k, from, to, ChannelFile)
 	}

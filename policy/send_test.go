@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // allKinds is every kind constant of the protocol.
-var allKinds = []waggle.Kind{
+var allKinds = []protocol.Kind{
 	"task_assignment", "task_progress", "task_completed", "idle_notification",
 	"plan_approval_request", "plan_approval_response", "permission_request", "permission_response",
 	"sandbox_permission_request", "sandbox_permission_response", "mode_set_request", "team_permission_update",
@@ -63,7 +63,7 @@ func TestMaySendKnowsEveryKindOfTheProtocol(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		k        waggle.Kind
+		k        protocol.Kind
 		from, to policy.Role
 		by       policy.Channel
 	}{
@@ -135,13 +135,13 @@ func TestSendTable(t *testing.T) {
 // TestAgentKinds: every kind that the table of kinds lets an agent send has a row in the table of
 // senders, and the two tables have the same kinds.
 func TestAgentKinds(t *testing.T) {
-	rows := map[waggle.Kind]bool{}
+	rows := map[protocol.Kind]bool{}
 	for _, row := range policy.SendTable() {
 		for _, k := range row.Kinds {
 			rows[k] = true
 		}
 	}
-	for _, info := range waggle.Kinds() {
+	for _, info := range protocol.Kinds() {
 		if (info.Agent || info.Effect) && !rows[info.Kind] {
 			t.Errorf("%s: an agent sends it or it has an effect, and no row has it", info.Kind)
 		}

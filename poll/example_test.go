@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 )
 
 // reader is the smallest machine: it judges nothing and takes all chat.
@@ -40,7 +40,7 @@ func (r reader) Deliver(_ context.Context, chat []message.Incoming) (taken []mai
 func Example() {
 	ctx := context.Background()
 	box := mailbox.NewMemory(mailbox.Options{})
-	err := box.Append(ctx, waggle.Envelope{From: "bob", Text: "the tests are green"}, waggle.Envelope{From: "eve", Text: "mine too"})
+	err := box.Append(ctx, protocol.Envelope{From: "bob", Text: "the tests are green"}, protocol.Envelope{From: "eve", Text: "mine too"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -52,14 +52,14 @@ func TestMain(m *testing.M) {
 func sender(how []string) error {
 	ctx := context.Background()
 	way, at, key := how[0], how[1], how[2]
-	var send func(waggle.Envelope) error
+	var send func(protocol.Envelope) error
 	switch way {
 	case "file":
 		box, err := mailbox.Dir{Path: at}.Open("ann", mailbox.Options{})
 		if err != nil {
 			return err
 		}
-		send = func(env waggle.Envelope) error { return box.Append(ctx, env) }
+		send = func(env protocol.Envelope) error { return box.Append(ctx, env) }
 	case "uds":
 		token, _ := transport.Token([]string{key}, at)
 		c, err := transport.Dial(ctx, at, token)
@@ -67,9 +67,9 @@ func sender(how []string) error {
 			return err
 		}
 		defer c.Close()
-		send = func(env waggle.Envelope) error { _, err := c.Send(ctx, waggle.Address{}, env); return err }
+		send = func(env protocol.Envelope) error { _, err := c.Send(ctx, protocol.Address{}, env); return err }
 	default:
-		to, err := waggle.ParseAddress(at)
+		to, err := protocol.ParseAddress(at)
 		if err != nil {
 			return err
 		}
@@ -77,12 +77,12 @@ func sender(how []string) error {
 		if way == "http" {
 			s = transport.Web{Token: func(*url.URL) (string, error) { return key, nil }}
 		}
-		send = func(env waggle.Envelope) error { _, err := s.Send(ctx, to, env); return err }
+		send = func(env protocol.Envelope) error { _, err := s.Send(ctx, to, env); return err }
 	}
 	in := bufio.NewScanner(os.Stdin)
 	for n := 0; in.Scan(); n++ {
 		now := time.Now()
-		err := send(waggle.Envelope{From: "bob", Text: strconv.FormatInt(now.UnixNano(), 10), Timestamp: waggle.FormatTime(now), MsgV: 1, MsgID: strconv.Itoa(n), Type: "message"})
+		err := send(protocol.Envelope{From: "bob", Text: strconv.FormatInt(now.UnixNano(), 10), Timestamp: protocol.FormatTime(now), MsgV: 1, MsgID: strconv.Itoa(n), Type: "message"})
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ type endpoint struct {
 	woken chan struct{}
 }
 
-func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	r, err := transport.Deposit(ctx, e.box, env)
 	select {
 	case e.woken <- struct{}{}:
@@ -185,9 +185,9 @@ func serveWay(tb testing.TB, way, dir string, e endpoint) (at, key string) {
 // fill puts read messages into a mailbox; the receiver's machine owns them.
 func fill(tb testing.TB, box mailbox.Store, kept int, w *waiter) {
 	tb.Helper()
-	var envs []waggle.Envelope
+	var envs []protocol.Envelope
 	for i := range kept {
-		envs = append(envs, waggle.Envelope{From: "eve", Text: "the tests are green", Timestamp: waggle.FormatTime(time.Unix(int64(i), 0)), MsgV: 1, MsgID: fmt.Sprint("kept", i), Type: "message", Read: true})
+		envs = append(envs, protocol.Envelope{From: "eve", Text: "the tests are green", Timestamp: protocol.FormatTime(time.Unix(int64(i), 0)), MsgV: 1, MsgID: fmt.Sprint("kept", i), Type: "message", Read: true})
 	}
 	if err := box.Append(context.Background(), envs...); err != nil {
 		tb.Fatal(err)

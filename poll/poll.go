@@ -17,10 +17,10 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
+	"waggle/protocol"
 )
 
 // Machine is a leader or a worker as the loop sees it. The loop calls it from
@@ -74,7 +74,7 @@ func (s Standing) String() string {
 
 // Poller runs passes over one mailbox.
 type Poller struct {
-	Name    waggle.MemberName
+	Name    protocol.MemberName
 	Box     mailbox.Store
 	Machine Machine
 	// Mark says whether owned entries are marked read. False for a mailbox that
@@ -184,7 +184,7 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []message.Incom
 			}
 			continue
 		}
-		in := message.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		in := message.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 		if s, ok := p.Machine.(Sharing); ok && !s.Mine(in) {
 			if e.Envelope.Read { // whose it is has done with it
 				p.settle(begin+i, e.ID, true)
@@ -197,7 +197,7 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []message.Incom
 				continue
 			}
 			chat, size = append(chat, in), size+len(in.Envelope.Text)
-		case in.Decoded.Kind == waggle.KindShutdownRequest:
+		case in.Decoded.Kind == protocol.KindShutdownRequest:
 			ctl = append(ctl, item{in, e.ID, e.Envelope.Read})
 		default:
 			rest = append(rest, item{in, e.ID, e.Envelope.Read})

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 )
 
 // machine notes what the loop does with it.
@@ -61,7 +61,7 @@ func (m *of) Deliver(_ context.Context, chat []message.Incoming) ([]mailbox.ID, 
 }
 
 // label names an entry: its summary.
-func label(e waggle.Envelope) string { return e.Summary }
+func label(e protocol.Envelope) string { return e.Summary }
 
 // recorder is a mailbox that notes what is marked.
 type recorder struct {
@@ -80,13 +80,13 @@ func (r recorder) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	return r.Store.MarkRead(ctx, ids...)
 }
 
-func say(label, from string) waggle.Envelope {
-	return waggle.Envelope{From: from, Text: "words " + label, Summary: label, Timestamp: "2026-01-01T00:00:00.000Z", Type: "message"}
+func say(label, from string) protocol.Envelope {
+	return protocol.Envelope{From: from, Text: "words " + label, Summary: label, Timestamp: "2026-01-01T00:00:00.000Z", Type: "message"}
 }
 
-func ask(t *testing.T, label, from string, p waggle.Payload) waggle.Envelope {
+func ask(t *testing.T, label, from string, p protocol.Payload) protocol.Envelope {
 	t.Helper()
-	text, err := waggle.Encode(p, waggle.DialectWire)
+	text, err := protocol.Encode(p, protocol.DialectWire)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func ask(t *testing.T, label, from string, p waggle.Payload) waggle.Envelope {
 }
 
 // setup is a mailbox with entries and a poller over it.
-func setup(t *testing.T, entries ...waggle.Envelope) (*poll.Poller, *of) {
+func setup(t *testing.T, entries ...protocol.Envelope) (*poll.Poller, *of) {
 	t.Helper()
 	box := mailbox.NewMemory(mailbox.Options{})
 	if err := box.Append(t.Context(), entries...); err != nil {
@@ -113,10 +113,10 @@ func setup(t *testing.T, entries ...waggle.Envelope) (*poll.Poller, *of) {
 	return &poll.Poller{Name: "ann", Box: recorder{Store: box, m: m}, Machine: m, Mark: true}, m
 }
 
-func mixed(t *testing.T) []waggle.Envelope {
-	idle := waggle.IdleNotification{From: "bob", Timestamp: "2026-01-01T00:00:00.000Z", IdleReason: "available"}
-	down := waggle.ShutdownRequest{RequestID: "shutdown-1@ann", From: "team-lead", Timestamp: "2026-01-01T00:00:00.000Z"}
-	return []waggle.Envelope{say("chat1", "bob"), ask(t, "idle1", "bob", idle), say("chat2", "team-lead"),
+func mixed(t *testing.T) []protocol.Envelope {
+	idle := protocol.IdleNotification{From: "bob", Timestamp: "2026-01-01T00:00:00.000Z", IdleReason: "available"}
+	down := protocol.ShutdownRequest{RequestID: "shutdown-1@ann", From: "team-lead", Timestamp: "2026-01-01T00:00:00.000Z"}
+	return []protocol.Envelope{say("chat1", "bob"), ask(t, "idle1", "bob", idle), say("chat2", "team-lead"),
 		ask(t, "down", "team-lead", down), ask(t, "idle2", "eve", idle), ask(t, "idle3", "bob", idle)}
 }
 
@@ -158,7 +158,7 @@ func TestPassBusy(t *testing.T) {
 // TestPassStanding: the journal decides which entries are new, never the read flag. Owned entries
 // are marked late, entries from before the member joined never.
 func TestPassStanding(t *testing.T) {
-	read := func(e waggle.Envelope) waggle.Envelope { e.Read = true; return e }
+	read := func(e protocol.Envelope) protocol.Envelope { e.Read = true; return e }
 	p, m := setup(t, read(say("new but read", "bob")), say("owned", "bob"), read(say("owned and read", "bob")), say("old", "bob"))
 	m.standing["owned"], m.standing["owned and read"], m.standing["old"] = poll.Owned, poll.Owned, poll.Old
 	if err := p.Pass(t.Context()); err != nil {

@@ -7,11 +7,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 )
 
 // owner is a machine that owns every entry that it was given, counts its calls, and treats some
@@ -59,9 +59,9 @@ func (l *owner) Deliver(ctx context.Context, chat []message.Incoming) (taken []m
 // shelf is a store whose file the test rewrites.
 type shelf struct{ entries []mailbox.Entry }
 
-func (s *shelf) Append(context.Context, ...waggle.Envelope) error { return nil }
-func (s *shelf) Entries(context.Context) ([]mailbox.Entry, error) { return s.entries, nil }
-func (s *shelf) Unread(context.Context) ([]mailbox.Entry, error)  { return nil, nil }
+func (s *shelf) Append(context.Context, ...protocol.Envelope) error { return nil }
+func (s *shelf) Entries(context.Context) ([]mailbox.Entry, error)   { return s.entries, nil }
+func (s *shelf) Unread(context.Context) ([]mailbox.Entry, error)    { return nil, nil }
 func (s *shelf) MarkRead(_ context.Context, ids ...mailbox.ID) (err error) {
 	for _, id := range ids {
 		for i := range s.entries {
@@ -82,7 +82,7 @@ func TestSettled(t *testing.T) {
 		n := 0
 		entry := func(t *rapid.T) mailbox.Entry {
 			n++
-			e := mailbox.Entry{ID: mailbox.ID{Hash: fmt.Sprintf("%064x", n), Occurrence: 1}, Envelope: waggle.Envelope{From: "bob", Text: fmt.Sprint(n), Read: rapid.Bool().Draw(t, "read")}}
+			e := mailbox.Entry{ID: mailbox.ID{Hash: fmt.Sprintf("%064x", n), Occurrence: 1}, Envelope: protocol.Envelope{From: "bob", Text: fmt.Sprint(n), Read: rapid.Bool().Draw(t, "read")}}
 			if rapid.IntRange(0, 4).Draw(t, "old") == 0 {
 				l.old[e.ID.String()] = true
 			}

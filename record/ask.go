@@ -13,10 +13,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // SumN is the N of `waggle/request/N` with which requests are bound from now on. A
@@ -28,7 +28,7 @@ const SumN = 2
 const SumQuestion = 3
 
 // SumOf is the N with which requests of a kind are bound from now on.
-func SumOf(k waggle.Kind) int {
+func SumOf(k protocol.Kind) int {
 	if k == KindQuestion {
 		return SumQuestion
 	}
@@ -108,7 +108,7 @@ func (a Ask) Sum() int { return max(a.N, 1) }
 
 // CheckSum refuses a request that this program cannot check: one with the sum of a later
 // version, and one that holds what its own sum does not cover.
-func (a Ask) CheckSum(kind waggle.Kind) error {
+func (a Ask) CheckSum(kind protocol.Kind) error {
 	switch {
 	case a.N < 0 || a.N == 1:
 		return fmt.Errorf("a request with the sum %d: 1 is written as none", a.N)
@@ -116,7 +116,7 @@ func (a Ask) CheckSum(kind waggle.Kind) error {
 		return &journal.FutureError{What: fmt.Sprintf("request with the sum waggle/request/%d", a.N)}
 	case (a.N == SumQuestion) != (kind == KindQuestion):
 		return fmt.Errorf("a %s with the sum %d", kind, a.N)
-	case (a.N < 2 || kind != waggle.KindPermissionRequest) && !a.Bound.empty():
+	case (a.N < 2 || kind != protocol.KindPermissionRequest) && !a.Bound.empty():
 		return errors.New("a request that holds what its sum does not cover")
 	}
 	return nil
@@ -199,9 +199,9 @@ func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 	}
 	put("waggle/request/"+strconv.Itoa(n), string(uid), string(k.Instance), string(k.Kind), string(k.ID))
 	switch k.Kind {
-	case waggle.KindSandboxPermissionRequest:
+	case protocol.KindSandboxPermissionRequest:
 		put(a.Host, a.Port)
-	case waggle.KindPlanApprovalRequest:
+	case protocol.KindPlanApprovalRequest:
 		put(a.Plan)
 	case KindQuestion:
 		put(a.Input)
@@ -233,7 +233,7 @@ func (b Bound) put(put func(...string)) {
 }
 
 // Check refuses what a journal and a message could not both hold byte for byte.
-func (a Ask) Check(kind waggle.Kind) error {
+func (a Ask) Check(kind protocol.Kind) error {
 	if !IsRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -34,7 +34,7 @@ func TestSumIsOfTheRequest(t *testing.T) {
 			t.Errorf("the sum of N = %d is %d, want %d", n, got, want)
 		}
 	}
-	for _, kind := range []waggle.Kind{tool, plan, host} {
+	for _, kind := range []protocol.Kind{tool, plan, host} {
 		for n, ok := range map[int]bool{-1: false, 0: true, 1: false, 2: true} {
 			if err := (record.Ask{N: n}).CheckSum(kind); (err == nil) != ok {
 				t.Errorf("%s with N = %d: %v", kind, n, err)
@@ -74,7 +74,7 @@ func TestSumIsOfTheRequest(t *testing.T) {
 // refused: a message and a journal would not hold the same bytes.
 func TestCheck(t *testing.T) {
 	good := bound()
-	for kind, ok := range map[waggle.Kind]bool{tool: true, plan: true, host: true, waggle.KindText: false, waggle.KindPermissionResponse: false, "": false} {
+	for kind, ok := range map[protocol.Kind]bool{tool: true, plan: true, host: true, protocol.KindText: false, protocol.KindPermissionResponse: false, "": false} {
 		if err := good.Check(kind); (err == nil) != ok {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -225,11 +225,11 @@ func TestHostport(t *testing.T) {
 // TestUpdates: a changed input is one of an allow of a tool call, and has the digest of what runs.
 func TestUpdates(t *testing.T) {
 	a := record.Ask{Tool: "Bash", Cwd: "/w", Input: "{}"}
-	key := func(k waggle.Kind) record.Key { return record.Key{Instance: "i", Kind: k, ID: "p"} }
+	key := func(k protocol.Kind) record.Key { return record.Key{Instance: "i", Kind: k, ID: "p"} }
 	const input = `{"command":"ls"}`
 	good := record.DigestOf(uid, key(tool), a.With(input))
 	for _, c := range []struct {
-		kind            waggle.Kind
+		kind            protocol.Kind
 		decision, input string
 		digest          record.Digest
 		want            bool
@@ -259,9 +259,9 @@ func TestUpdates(t *testing.T) {
 // TestKindsOfRequests: the questions, their gates and the kinds that answer them, against the table
 // of kinds of the protocol.
 func TestKindsOfRequests(t *testing.T) {
-	gates := map[waggle.Kind]policy.Gate{tool: policy.GateTool, plan: policy.GatePlan, host: policy.GateNetwork}
-	for _, info := range waggle.Kinds() {
-		want := info.Request && info.Kind != waggle.KindShutdownRequest
+	gates := map[protocol.Kind]policy.Gate{tool: policy.GateTool, plan: policy.GatePlan, host: policy.GateNetwork}
+	for _, info := range protocol.Kinds() {
+		want := info.Request && info.Kind != protocol.KindShutdownRequest
 		if got := record.IsRequest(info.Kind); got != want || want != (gates[info.Kind] != "") {
 			t.Errorf("%s is a request: %v, the table says %v", info.Kind, got, want)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/policy"
 	"waggle/record"
 )

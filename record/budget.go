@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 )
 
 // Record kinds of budgets and limits.
@@ -136,9 +136,9 @@ var BudgetScopes = []BudgetScope{ScopeMember, ScopeTeam, ScopeRun, ScopeBrake}
 
 // Budgets are the budgets of a team, all of them anew each time.
 type Budgets struct {
-	Team    *Limit                      `json:"team,omitempty"`
-	Run     *Limit                      `json:"run,omitempty"`
-	Members map[waggle.MemberName]Limit `json:"members,omitempty"`
+	Team    *Limit                        `json:"team,omitempty"`
+	Run     *Limit                        `json:"run,omitempty"`
+	Members map[protocol.MemberName]Limit `json:"members,omitempty"`
 	// Brake is what a team without any of these asks at, from the settings of its operator when it was made.
 	Brake *Limit `json:"brake,omitempty"`
 	// From is what the team had used when the run began.
@@ -248,6 +248,6 @@ func RaiseOf(input string) (scope BudgetScope, to Limit, err error) {
 }
 
 // IsBudget reports a request for a larger budget.
-func IsBudget(k waggle.Kind, a Ask) bool {
-	return k == waggle.KindPermissionRequest && a.Tool == BudgetTool
+func IsBudget(k protocol.Kind, a Ask) bool {
+	return k == protocol.KindPermissionRequest && a.Tool == BudgetTool
 }

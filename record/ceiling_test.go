@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -53,8 +53,8 @@ func TestCeilingBounds(t *testing.T) {
 		call, mode := rapid.SampledFrom(ceilingCalls).Draw(t, "call"), someMode(t, "own mode")
 		ask := record.Ask{Tool: call.Tool, Input: string(call.Input), Cwd: call.Cwd, Sandboxed: rapid.Bool().Draw(t, "in a sandbox")}
 		call.Sandboxed = ask.Sandboxed
-		got := bound.Judge("i", mode, waggle.KindPermissionRequest, ask, start)
-		if was := open.Judge("i", mode, waggle.KindPermissionRequest, ask, start); !got.Decision.NotFreerThan(was.Decision) {
+		got := bound.Judge("i", mode, protocol.KindPermissionRequest, ask, start)
+		if was := open.Judge("i", mode, protocol.KindPermissionRequest, ask, start); !got.Decision.NotFreerThan(was.Decision) {
 			t.Fatalf("%+v, and without a ceiling %+v", got, was)
 		}
 		all := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: c.Deny}
@@ -102,7 +102,7 @@ func ruleIn(r policy.Rule, rs []policy.Rule) bool {
 func TestOwnUnderCeiling(t *testing.T) {
 	a := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make release"}`, Cwd: "/work", Own: &policy.Own{File: "ab"}}
 	judge := func(c *record.Ceiling, a record.Ask) policy.Verdict {
-		return record.PolicySet{Ceiling: c}.Judge("ada", "", waggle.KindPermissionRequest, a, start)
+		return record.PolicySet{Ceiling: c}.Judge("ada", "", protocol.KindPermissionRequest, a, start)
 	}
 	for name, c := range map[string]struct {
 		ceiling *record.Ceiling

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	"waggle/internal/protocoltest"
+	"waggle/internal/test/protocoltest"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -76,10 +76,10 @@ func TestDigestForm(t *testing.T) {
 
 func TestDigestsDifferWithAnyField(t *testing.T) {
 	field := rapid.OneOf(rapid.SampledFrom(protocoltest.Spellings), rapid.StringN(0, 3, 8))
-	kind := rapid.SampledFrom([]waggle.Kind{tool, plan, host})
+	kind := rapid.SampledFrom([]protocol.Kind{tool, plan, host})
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) (record.Key, record.Ask) {
-			k := record.Key{Instance: record.Instance(field.Draw(t, name)), Kind: kind.Draw(t, name), ID: waggle.RequestID(field.Draw(t, name))}
+			k := record.Key{Instance: record.Instance(field.Draw(t, name)), Kind: kind.Draw(t, name), ID: protocol.RequestID(field.Draw(t, name))}
 			switch k.Kind {
 			case plan:
 				return k, record.Ask{Plan: field.Draw(t, name)}

@@ -3,13 +3,13 @@ package record_test
 import (
 	"fmt"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // An answer names the digest of its request. A request that differs in a byte has another digest.
 func ExampleDigestOf() {
-	key := record.Key{Instance: "ada-1", Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	key := record.Key{Instance: "ada-1", Kind: protocol.KindPermissionRequest, ID: "perm-1"}
 	asked := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
 	other := asked.With(`{"command":"make install"}`)
 	digest := record.DigestOf("team-uid", key, asked)

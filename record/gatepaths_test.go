@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/realpath"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -82,7 +82,7 @@ func TestGateJudgesAsOnDisk(t *testing.T) {
 			call.Links, call.Home = realpath.Disk{}, home
 			ask.Paths = policy.RealPaths(call, set.Judges("i", now)...)
 			for _, m := range policy.Modes() {
-				gate := set.Judge("i", m.Mode, waggle.KindPermissionRequest, ask, now)
+				gate := set.Judge("i", m.Mode, protocol.KindPermissionRequest, ask, now)
 				disk := set.JudgeCall("i", m.Mode, call, now)
 				if gate.Decision == policy.Allow {
 					allowed[m.Mode]++

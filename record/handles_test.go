@@ -8,14 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 var handleStart = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
 func handleKey(id string) record.Key {
-	return record.Key{Instance: "i1", Kind: waggle.KindPermissionRequest, ID: waggle.RequestID(id)}
+	return record.Key{Instance: "i1", Kind: protocol.KindPermissionRequest, ID: protocol.RequestID(id)}
 }
 
 // sharing finds n requests whose handle codes begin with the same four characters.

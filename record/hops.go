@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // keyHops is the key of an envelope that says how many turns in a row, up to the one in which it was written, were begun
@@ -16,7 +16,7 @@ const keyHops = "hops"
 const MaxHops = 12
 
 // Hops reads that number of an envelope. What is no such number counts as 0, and more than MaxHops as that.
-func Hops(env waggle.Envelope) int {
+func Hops(env protocol.Envelope) int {
 	var n int
 	if raw, ok := env.Member(keyHops); !ok || json.Unmarshal(raw, &n) != nil {
 		return 0

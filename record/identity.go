@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // TeamUID is 128 random bits in hex, given at create (trust §2).
@@ -20,20 +20,20 @@ type Digest string
 
 // Key names a request: ids are only unique within an instance and a kind.
 type Key struct {
-	Instance Instance         `json:"instance"`
-	Kind     waggle.Kind      `json:"kind"` // the request's kind, not the answer's
-	ID       waggle.RequestID `json:"id"`
+	Instance Instance           `json:"instance"`
+	Kind     protocol.Kind      `json:"kind"` // the request's kind, not the answer's
+	ID       protocol.RequestID `json:"id"`
 }
 
 // Decides reports whether a decision is one of those that a kind of request takes: allow or deny, and
 // for a question answer or deny.
-func Decides(k waggle.Kind, decision string) bool {
+func Decides(k protocol.Kind, decision string) bool {
 	return decision == DecisionDeny || decision == Positive(k)
 }
 
 // Positive is the decision on a kind of request that is no denial. That on a question allows
 // nothing.
-func Positive(k waggle.Kind) string {
+func Positive(k protocol.Kind) string {
 	if k == KindQuestion {
 		return DecisionAnswer
 	}
@@ -46,13 +46,13 @@ func Updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Dig
 	if input == "" {
 		return digest == ""
 	}
-	return decision == DecisionAllow && k.Kind == waggle.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
+	return decision == DecisionAllow && k.Kind == protocol.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
 }
 
 // IsRequest reports whether a kind asks for an answer.
-func IsRequest(k waggle.Kind) bool {
+func IsRequest(k protocol.Kind) bool {
 	switch k {
-	case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest, KindQuestion:
+	case protocol.KindPermissionRequest, protocol.KindSandboxPermissionRequest, protocol.KindPlanApprovalRequest, KindQuestion:
 		return true
 	}
 	return false
@@ -60,16 +60,16 @@ func IsRequest(k waggle.Kind) bool {
 
 // AnswerKind is the kind of the message that answers a request; "" for a question, which no message
 // answers.
-func AnswerKind(k waggle.Kind) waggle.Kind {
+func AnswerKind(k protocol.Kind) protocol.Kind {
 	switch k {
 	case KindQuestion:
 		return ""
-	case waggle.KindPlanApprovalRequest:
-		return waggle.KindPlanApprovalResponse
-	case waggle.KindSandboxPermissionRequest:
-		return waggle.KindSandboxPermissionResponse
+	case protocol.KindPlanApprovalRequest:
+		return protocol.KindPlanApprovalResponse
+	case protocol.KindSandboxPermissionRequest:
+		return protocol.KindSandboxPermissionResponse
 	}
-	return waggle.KindPermissionResponse
+	return protocol.KindPermissionResponse
 }
 
 // HashText is the SHA-256, in hex, of a message's text. It pairs an entry of a mailbox
@@ -80,11 +80,11 @@ func HashText(text string) string {
 }
 
 // GateOf maps a request's kind to what decides it.
-func GateOf(k waggle.Kind) policy.Gate {
+func GateOf(k protocol.Kind) policy.Gate {
 	switch k {
-	case waggle.KindPlanApprovalRequest:
+	case protocol.KindPlanApprovalRequest:
 		return policy.GatePlan
-	case waggle.KindSandboxPermissionRequest:
+	case protocol.KindSandboxPermissionRequest:
 		return policy.GateNetwork
 	case KindQuestion:
 		return policy.GateQuestion

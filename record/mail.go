@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Mint gives a step the time and fresh ids, which it must not make itself.
@@ -35,13 +35,13 @@ func (m Mint) Nth(n int) Mint {
 
 // Compose encodes a payload as the exact envelope that a record will hold. Encode refuses what its
 // receiver could not decode, because that would never be answered.
-func Compose(from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
-	return ComposeIn(waggle.DialectWire, from, color, to, p, m)
+func Compose(from protocol.MemberName, color string, to protocol.MemberName, p protocol.Payload, m Mint) (*Mail, error) {
+	return ComposeIn(protocol.DialectWire, from, color, to, p, m)
 }
 
 // ComposeIn is Compose for a receiver that reads a dialect.
-func ComposeIn(d waggle.Dialect, from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
-	env := waggle.Envelope{From: string(from), Timestamp: waggle.FormatTime(m.Now), Color: color, MsgV: 1, MsgID: m.MsgID, Type: "message"}
+func ComposeIn(d protocol.Dialect, from protocol.MemberName, color string, to protocol.MemberName, p protocol.Payload, m Mint) (*Mail, error) {
+	env := protocol.Envelope{From: string(from), Timestamp: protocol.FormatTime(m.Now), Color: color, MsgV: 1, MsgID: m.MsgID, Type: "message"}
 	env, err := env.Carrying(p, d)
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
@@ -59,8 +59,8 @@ func ComposeIn(d waggle.Dialect, from waggle.MemberName, color string, to waggle
 }
 
 // ComposeText is compose for plain words.
-func ComposeText(from waggle.MemberName, color string, to waggle.MemberName, text, summary string, m Mint) (*Mail, error) {
-	mail, err := Compose(from, color, to, waggle.Text{Text: text}, m)
+func ComposeText(from protocol.MemberName, color string, to protocol.MemberName, text, summary string, m Mint) (*Mail, error) {
+	mail, err := Compose(from, color, to, protocol.Text{Text: text}, m)
 	if err != nil {
 		return nil, err
 	}
@@ -74,4 +74,4 @@ func ComposeText(from waggle.MemberName, color string, to waggle.MemberName, tex
 }
 
 // Open returns the envelope.
-func (m *Mail) Open() (waggle.Envelope, error) { return waggle.ParseEnvelope(m.Envelope) }
+func (m *Mail) Open() (protocol.Envelope, error) { return protocol.ParseEnvelope(m.Envelope) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -13,7 +13,7 @@ var mint = record.Mint{Now: start, MsgID: "8a0f2d6c-1111-4222-8333-444455556666"
 
 // TestCompose: a mail holds the envelope that is sent, byte for byte, and the sum of its text.
 func TestCompose(t *testing.T) {
-	p := waggle.ShutdownRequest{From: "team-lead", RequestID: "shutdown-abc1234@ada", Reason: "done", Timestamp: waggle.FormatTime(start)}
+	p := protocol.ShutdownRequest{From: "team-lead", RequestID: "shutdown-abc1234@ada", Reason: "done", Timestamp: protocol.FormatTime(start)}
 	mail, err := record.Compose("team-lead", "blue", "ada", p, mint)
 	if err != nil {
 		t.Fatal(err)
@@ -22,16 +22,16 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mail.To != "ada" || mail.Kind != waggle.KindShutdownRequest || mail.SHA256 != record.HashText(env.Text) {
+	if mail.To != "ada" || mail.Kind != protocol.KindShutdownRequest || mail.SHA256 != record.HashText(env.Text) {
 		t.Errorf("%+v", mail)
 	}
-	if env.From != "team-lead" || env.Color != "blue" || env.MsgV != 1 || env.MsgID != mint.MsgID || env.Type != "message" || env.Timestamp != waggle.FormatTime(start) {
+	if env.From != "team-lead" || env.Color != "blue" || env.MsgV != 1 || env.MsgID != mint.MsgID || env.Type != "message" || env.Timestamp != protocol.FormatTime(start) {
 		t.Errorf("%+v", env)
 	}
 	if id, ok := env.Member("messageId"); !ok || string(id) != `"`+mint.MsgID+`"` {
 		t.Errorf("messageId is not the id in %s", mail.Envelope)
 	}
-	if d := waggle.Decode(env); d.Kind != waggle.KindShutdownRequest || len(d.Warnings) > 0 {
+	if d := protocol.Decode(env); d.Kind != protocol.KindShutdownRequest || len(d.Warnings) > 0 {
 		t.Errorf("it is read as %s, %q", d.Kind, d.Warnings)
 	}
 	again, err := record.Compose("team-lead", "blue", "ada", p, mint)
@@ -46,7 +46,7 @@ func TestCompose(t *testing.T) {
 // TestComposeRefuses: Compose refuses a payload that its receiver could not decode, and the error names
 // the kind.
 func TestComposeRefuses(t *testing.T) {
-	for _, p := range []waggle.Payload{waggle.ShutdownRequest{}, waggle.PermissionRequest{}} {
+	for _, p := range []protocol.Payload{protocol.ShutdownRequest{}, protocol.PermissionRequest{}} {
 		mail, err := record.Compose("team-lead", "", "ada", p, mint)
 		if mail != nil || err == nil || !strings.HasPrefix(err.Error(), "compose "+string(p.Kind())+": ") {
 			t.Errorf("%+v: %v, %v", p, mail, err)
@@ -61,14 +61,14 @@ func TestComposeText(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, err := mail.Open()
-	if err != nil || env.Text != "two words" || env.Summary != "2" || mail.SHA256 != record.HashText("two words") || mail.Kind != waggle.KindText || env.MsgID != mint.MsgID {
+	if err != nil || env.Text != "two words" || env.Summary != "2" || mail.SHA256 != record.HashText("two words") || mail.Kind != protocol.KindText || env.MsgID != mint.MsgID {
 		t.Errorf("%+v, %+v, %v", mail, env, err)
 	}
 	// printf 'two words' | sha256sum
 	if want := "a03f1d61"; !strings.HasPrefix(mail.SHA256, want) || len(mail.SHA256) != 64 {
 		t.Errorf("the sum is %s", mail.SHA256)
 	}
-	if _, err := record.ComposeText("ada", "", "team-lead", strings.Repeat("x", waggle.MaxText+1), "", mint); err == nil {
+	if _, err := record.ComposeText("ada", "", "team-lead", strings.Repeat("x", protocol.MaxText+1), "", mint); err == nil {
 		t.Error("a text beyond the limit is composed")
 	}
 }

@@ -3,8 +3,8 @@ package record_test
 import (
 	"testing"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -21,7 +21,7 @@ func TestTeamFileByItsPath(t *testing.T) {
 		{"/elsewhere", `{"file_path":"/w/crew/night.yml"}`, policy.Ask},
 		{"/elsewhere", `{"file_path":"/w/crew/day.yml"}`, policy.Allow},
 	} {
-		v := set.Judge("i", policy.ModeAcceptEdits, waggle.KindPermissionRequest, record.Ask{Tool: "Write", Input: c.input, Cwd: c.cwd}, start)
+		v := set.Judge("i", policy.ModeAcceptEdits, protocol.KindPermissionRequest, record.Ask{Tool: "Write", Input: c.input, Cwd: c.cwd}, start)
 		if v.Decision != c.want {
 			t.Errorf("%s in %s: %+v, want %s", c.input, c.cwd, v, c.want)
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -74,18 +74,18 @@ func TestPruned(t *testing.T) {
 
 // TestMailFits: a decision holds the answer to its member, and none to a question.
 func TestMailFits(t *testing.T) {
-	mail := &record.Mail{To: "ann", Kind: waggle.KindPermissionResponse}
-	of := func(k waggle.Kind, m *record.Mail) record.Decided {
+	mail := &record.Mail{To: "ann", Kind: protocol.KindPermissionResponse}
+	of := func(k protocol.Kind, m *record.Mail) record.Decided {
 		return record.Decided{Key: record.Key{Kind: k}, Mail: m}
 	}
 	for name, c := range map[string]struct {
 		d    record.Decided
 		want bool
 	}{
-		"its answer":         {of(waggle.KindPermissionRequest, mail), true},
-		"none":               {of(waggle.KindPermissionRequest, nil), false},
-		"of another kind":    {of(waggle.KindPlanApprovalRequest, mail), false},
-		"to another":         {of(waggle.KindPermissionRequest, &record.Mail{To: "bob", Kind: mail.Kind}), false},
+		"its answer":         {of(protocol.KindPermissionRequest, mail), true},
+		"none":               {of(protocol.KindPermissionRequest, nil), false},
+		"of another kind":    {of(protocol.KindPlanApprovalRequest, mail), false},
+		"to another":         {of(protocol.KindPermissionRequest, &record.Mail{To: "bob", Kind: mail.Kind}), false},
 		"a question":         {of(record.KindQuestion, nil), true},
 		"a question, mailed": {of(record.KindQuestion, mail), false},
 	} {

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 )
 
 // KindQuestion is the kind of a request for words: an agent's own question. No message has it: the
 // request and its answer are records of the two journals and nothing else.
-const KindQuestion waggle.Kind = "question"
+const KindQuestion protocol.Kind = "question"
 
 // Question is one of the questions that an agent asks at once.
 type Question struct {
@@ -295,7 +295,7 @@ func Replied(a Ask, decision string, answers []Reply) bool {
 
 // MailFits reports whether a decision holds the message that it takes: an answer to the member, and
 // none for a question, whose answer is read in the journal.
-func (d Decided) MailFits(to waggle.MemberName) bool {
+func (d Decided) MailFits(to protocol.MemberName) bool {
 	if d.Kind == KindQuestion {
 		return d.Mail == nil
 	}

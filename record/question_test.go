@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -304,7 +304,7 @@ func TestQuestionsAreRequests(t *testing.T) {
 	if !record.IsRequest(k.Kind) || record.GateOf(k.Kind) != policy.GateQuestion || record.AnswerKind(k.Kind) != "" {
 		t.Errorf("%s: %v, %s, %s", k.Kind, record.IsRequest(k.Kind), record.GateOf(k.Kind), record.AnswerKind(k.Kind))
 	}
-	for kind, sum := range map[waggle.Kind]int{record.KindQuestion: record.SumQuestion, tool: record.SumN, plan: record.SumN, host: record.SumN} {
+	for kind, sum := range map[protocol.Kind]int{record.KindQuestion: record.SumQuestion, tool: record.SumN, plan: record.SumN, host: record.SumN} {
 		if got := record.SumOf(kind); got != sum {
 			t.Errorf("%s has the sum %d, want %d", kind, got, sum)
 		}
@@ -313,7 +313,7 @@ func TestQuestionsAreRequests(t *testing.T) {
 		t.Errorf("the sums of two inputs: %s, %s", a, b)
 	}
 	for _, c := range []struct {
-		kind     waggle.Kind
+		kind     protocol.Kind
 		decision string
 		want     bool
 	}{

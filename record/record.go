@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -80,21 +80,21 @@ func (l Level) Words() string {
 // Mail is a message that a record calls for: the exact envelope, so that sending
 // it again is the same message.
 type Mail struct {
-	To       waggle.MemberName `json:"to"`
-	Kind     waggle.Kind       `json:"kind"`
-	SHA256   string            `json:"sha256"` // of the envelope's text
-	Envelope json.RawMessage   `json:"envelope"`
+	To       protocol.MemberName `json:"to"`
+	Kind     protocol.Kind       `json:"kind"`
+	SHA256   string              `json:"sha256"` // of the envelope's text
+	Envelope json.RawMessage     `json:"envelope"`
 }
 
 // Opened starts a journal, and in a worker's journal every later epoch.
 type Opened struct {
-	Team     waggle.TeamName   `json:"team"`
-	Root     string            `json:"root,omitempty"` // leader: URL of the wire tree
-	UID      TeamUID           `json:"team_uid"`
-	Instance Instance          `json:"instance"`
-	Name     waggle.MemberName `json:"name"`
-	Epoch    uint64            `json:"epoch,omitempty"`
-	Version  string            `json:"version,omitempty"` // of the program
+	Team     protocol.TeamName   `json:"team"`
+	Root     string              `json:"root,omitempty"` // leader: URL of the wire tree
+	UID      TeamUID             `json:"team_uid"`
+	Instance Instance            `json:"instance"`
+	Name     protocol.MemberName `json:"name"`
+	Epoch    uint64              `json:"epoch,omitempty"`
+	Version  string              `json:"version,omitempty"` // of the program
 	// Guest says that another program leads this member's team: that lead uses files.
 	Guest bool `json:"guest,omitempty"`
 	// Baseline are entries of mailboxes that were there before: control messages of a
@@ -141,8 +141,8 @@ type PolicySet struct {
 
 // Joined is the start of a membership.
 type Joined struct {
-	Instance Instance          `json:"instance"`
-	Name     waggle.MemberName `json:"name"`
+	Instance Instance            `json:"instance"`
+	Name     protocol.MemberName `json:"name"`
 	// Lead makes it the agent behind the lead, whose name and mailbox are the lead's: what
 	// the team file calls it. "": a member.
 	Lead  string          `json:"lead,omitempty"`
@@ -312,15 +312,15 @@ type Left struct {
 // Seen owns an entry of the lead's mailbox that the sender's journal vouches
 // for. For a request it opens the question.
 type Seen struct {
-	Entry    string           `json:"entry"` // mailbox id
-	Instance Instance         `json:"instance"`
-	Ref      uint64           `json:"peer_seq"` // seq of the record in the sender's journal
-	Kind     waggle.Kind      `json:"kind"`
-	ID       waggle.RequestID `json:"id,omitempty"`
-	Digest   Digest           `json:"digest,omitempty"`
-	Ask      *Ask             `json:"ask,omitempty"`
-	Expires  *time.Time       `json:"expires_at,omitempty"`
-	Task     string           `json:"task,omitempty"`
+	Entry    string             `json:"entry"` // mailbox id
+	Instance Instance           `json:"instance"`
+	Ref      uint64             `json:"peer_seq"` // seq of the record in the sender's journal
+	Kind     protocol.Kind      `json:"kind"`
+	ID       protocol.RequestID `json:"id,omitempty"`
+	Digest   Digest             `json:"digest,omitempty"`
+	Ask      *Ask               `json:"ask,omitempty"`
+	Expires  *time.Time         `json:"expires_at,omitempty"`
+	Task     string             `json:"task,omitempty"`
 	// Assignment is the seq of the order that gave the task.
 	Assignment uint64 `json:"assignment,omitempty"`
 	Failed     bool   `json:"failed,omitempty"`  // idle: the turn failed
@@ -335,8 +335,8 @@ type Seen struct {
 	// evidence. "": the sender's journal has it.
 	Channel policy.Channel `json:"channel,omitempty"`
 	// Spelling is the dialect in which the sender is answered and written to from now on
-	// (waggle.Decoded.Speaks); "": the wire's. It is in no digest.
-	Spelling waggle.Dialect `json:"spelling,omitempty"`
+	// (protocol.Decoded.Speaks); "": the wire's. It is in no digest.
+	Spelling protocol.Dialect `json:"spelling,omitempty"`
 }
 
 // Values of Decided.Decision.
@@ -394,14 +394,14 @@ const (
 
 // Commanded orders a member to do something.
 type Commanded struct {
-	What     string           `json:"what"`
-	Instance Instance         `json:"instance"`
-	ID       waggle.RequestID `json:"id,omitempty"` // shutdown
-	Task     *Task            `json:"task,omitempty"`
-	Mode     policy.Mode      `json:"mode,omitempty"`
-	Version  uint64           `json:"version,omitempty"` // of mode and policy: only rises
-	By       policy.Role      `json:"by"`
-	Mail     *Mail            `json:"mail"`
+	What     string             `json:"what"`
+	Instance Instance           `json:"instance"`
+	ID       protocol.RequestID `json:"id,omitempty"` // shutdown
+	Task     *Task              `json:"task,omitempty"`
+	Mode     policy.Mode        `json:"mode,omitempty"`
+	Version  uint64             `json:"version,omitempty"` // of mode and policy: only rises
+	By       policy.Role        `json:"by"`
+	Mail     *Mail              `json:"mail"`
 	// Undoes is the version of the mode that this one takes back; 0: none.
 	Undoes uint64 `json:"undoes,omitempty"`
 }
@@ -459,13 +459,13 @@ type Closed struct {
 // Unverified is the audit record of something that claimed authority or another
 // member's name and has none. It has no effect.
 type Unverified struct {
-	Entry string           `json:"entry"` // mailbox id
-	Box   string           `json:"box"`   // whose mailbox
-	From  string           `json:"from"`
-	Kind  waggle.Kind      `json:"kind"`
-	ID    waggle.RequestID `json:"id,omitempty"`
-	Text  string           `json:"sha256"` // of the text
-	Why   string           `json:"why"`
+	Entry string             `json:"entry"` // mailbox id
+	Box   string             `json:"box"`   // whose mailbox
+	From  string             `json:"from"`
+	Kind  protocol.Kind      `json:"kind"`
+	ID    protocol.RequestID `json:"id,omitempty"`
+	Text  string             `json:"sha256"` // of the text
+	Why   string             `json:"why"`
 	// Told: it is a request that nobody can answer, and its sender was told so in words.
 	Told bool `json:"told,omitempty"`
 }
@@ -536,9 +536,9 @@ type Asked struct {
 
 // Said is any other message of a worker to the lead.
 type Said struct {
-	Kind waggle.Kind      `json:"kind"`
-	ID   waggle.RequestID `json:"id,omitempty"`
-	Task string           `json:"task,omitempty"`
+	Kind protocol.Kind      `json:"kind"`
+	ID   protocol.RequestID `json:"id,omitempty"`
+	Task string             `json:"task,omitempty"`
 	// Assignment is the seq of the order that gave the task.
 	Assignment uint64 `json:"assignment,omitempty"`
 	Failed     bool   `json:"failed,omitempty"`
@@ -604,16 +604,16 @@ type UnknownEnd struct {
 
 // Applied owns a command of the leader.
 type Applied struct {
-	What    string           `json:"what"` // CommandAssigned, …
-	Ref     uint64           `json:"leader_seq"`
-	Entry   string           `json:"entry,omitempty"` // mailbox id
-	ID      waggle.RequestID `json:"id,omitempty"`
-	Version uint64           `json:"version,omitempty"`
-	Task    *Task            `json:"task,omitempty"`
+	What    string             `json:"what"` // CommandAssigned, …
+	Ref     uint64             `json:"leader_seq"`
+	Entry   string             `json:"entry,omitempty"` // mailbox id
+	ID      protocol.RequestID `json:"id,omitempty"`
+	Version uint64             `json:"version,omitempty"`
+	Task    *Task              `json:"task,omitempty"`
 	// Channel is file for what a guest's lead orders: there is no leader_seq then.
 	Channel policy.Channel `json:"channel,omitempty"`
 	// Spelling is the dialect of that order, in which it is answered; "": the wire's.
-	Spelling waggle.Dialect `json:"spelling,omitempty"`
+	Spelling protocol.Dialect `json:"spelling,omitempty"`
 	// Mode and Deny are what a guest's lead has narrowed by it.
 	Mode policy.Mode   `json:"mode,omitempty"`
 	Deny []policy.Rule `json:"deny,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // Scoped is a rule beside the policy's own: for one member, for a time, or both. An answer with a
@@ -156,13 +156,13 @@ func (p PolicySet) Stands(i Instance, a Ask) bool {
 
 // Judge is the verdict of the rules on a member's request. There are none for plans. mode is the
 // member's mode.
-func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
+func (p PolicySet) Judge(i Instance, mode policy.Mode, kind protocol.Kind, a Ask, now time.Time) policy.Verdict {
 	own := p.For(i, now)
 	own.Mode = p.Ceiling.Meet(mode)
 	switch kind {
-	case waggle.KindPermissionRequest:
+	case protocol.KindPermissionRequest:
 		return p.JudgeCall(i, mode, p.Call(a), now)
-	case waggle.KindSandboxPermissionRequest:
+	case protocol.KindSandboxPermissionRequest:
 		return judgeHosts(own, p.HostsFor(i, now), a)
 	}
 	return policy.Verdict{Decision: policy.Ask}

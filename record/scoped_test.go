@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -245,7 +245,7 @@ func TestJudgeHost(t *testing.T) {
 			{"ada", "never.test", "", policy.Deny, "deny WebFetch(domain:never.test)"},
 			{"ada", "unknown.test", "", policy.Ask, ""},
 		} {
-			v := set.Judge(c.who, mode, waggle.KindSandboxPermissionRequest, record.Ask{Host: c.host, Port: c.port}, start)
+			v := set.Judge(c.who, mode, protocol.KindSandboxPermissionRequest, record.Ask{Host: c.host, Port: c.port}, start)
 			want, rule := c.want, c.rule
 			if mode == policy.ModePlan && rule == "" { // no rule: see below
 				rule = v.Rule
@@ -260,12 +260,12 @@ func TestJudgeHost(t *testing.T) {
 	}
 	set.Policy.Allow = policy.MustRules("WebFetch")
 	for h, want := range map[string]policy.Decision{"a.test": policy.Allow, "a.test/x": policy.Ask, "": policy.Ask, "a b": policy.Ask} {
-		v := set.Judge("ada", policy.ModeDefault, waggle.KindSandboxPermissionRequest, record.Ask{Host: h}, start)
+		v := set.Judge("ada", policy.ModeDefault, protocol.KindSandboxPermissionRequest, record.Ask{Host: h}, start)
 		if v.Decision != want {
 			t.Errorf("%q: %+v, want %s", h, v, want)
 		}
 	}
-	for _, kind := range []waggle.Kind{plan, waggle.KindText} {
+	for _, kind := range []protocol.Kind{plan, protocol.KindText} {
 		set.Policy.Mode = policy.ModeBypassPermissions
 		if v := set.Judge("ada", policy.ModeBypassPermissions, kind, record.Ask{}, start); v.Decision != policy.Ask {
 			t.Errorf("%s: %+v", kind, v)

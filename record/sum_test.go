@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/record"
 
 	"pgregory.net/rapid"

@@ -3,12 +3,12 @@ package schema_test
 import (
 	"fmt"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/schema"
 )
 
 func ExampleFor() {
-	s, err := schema.For(waggle.KindTaskCompleted)
+	s, err := schema.For(protocol.KindTaskCompleted)
 	if err != nil {
 		panic(err)
 	}

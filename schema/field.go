@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // typeKey is the key that names the kind.
 const typeKey = "type"
 
 // of is the schema of a payload with these fields.
-func of(kind waggle.Kind, fields []waggle.Field) *jsonschema.Schema {
+func of(kind protocol.Kind, fields []protocol.Field) *jsonschema.Schema {
 	s := object()
 	put(s, typeKey, &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}, true)
 	for _, f := range fields {
@@ -41,7 +41,7 @@ func put(s *jsonschema.Schema, key string, property *jsonschema.Schema, required
 }
 
 // add adds a field, inside of the object that its name says.
-func add(s *jsonschema.Schema, f waggle.Field) {
+func add(s *jsonschema.Schema, f protocol.Field) {
 	in, key, nested := strings.Cut(f.Name, ".")
 	if !nested {
 		put(s, f.Name, property(f), f.Required)
@@ -57,26 +57,26 @@ func add(s *jsonschema.Schema, f waggle.Field) {
 
 // property is the schema of a field's value. Lists and objects are never null, because
 // waggle never writes null for them.
-func property(f waggle.Field) *jsonschema.Schema {
+func property(f protocol.Field) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	switch f.Type {
-	case waggle.FieldText, waggle.FieldID:
+	case protocol.FieldText, protocol.FieldID:
 		s.Type = "string"
-	case waggle.FieldTime:
+	case protocol.FieldTime:
 		s.Type, s.Pattern = "string", timePattern
-	case waggle.FieldMillis:
+	case protocol.FieldMillis:
 		s.Type, s.Minimum = "integer", jsonschema.Ptr(0.0)
-	case waggle.FieldVersion:
-		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(1.0), jsonschema.Ptr(float64(waggle.MaxPolicyVersion))
-	case waggle.FieldFlag:
+	case protocol.FieldVersion:
+		s.Type, s.Minimum, s.Maximum = "integer", jsonschema.Ptr(1.0), jsonschema.Ptr(float64(protocol.MaxPolicyVersion))
+	case protocol.FieldFlag:
 		s.Type = "boolean"
-	case waggle.FieldTexts:
+	case protocol.FieldTexts:
 		s.Type, s.Items = "array", &jsonschema.Schema{Type: "string"}
-	case waggle.FieldObject:
+	case protocol.FieldObject:
 		s.Type = "object"
-	case waggle.FieldList:
+	case protocol.FieldList:
 		s.Type, s.Items = "array", element(f.Items)
-	case waggle.FieldJSON: // anything
+	case protocol.FieldJSON: // anything
 	}
 	switch {
 	case f.Bare:
@@ -91,7 +91,7 @@ func property(f waggle.Field) *jsonschema.Schema {
 }
 
 // element is the schema of a list's elements; without fields they may be anything.
-func element(fields []waggle.Field) *jsonschema.Schema {
+func element(fields []protocol.Field) *jsonschema.Schema {
 	if fields == nil {
 		return &jsonschema.Schema{}
 	}
@@ -104,7 +104,7 @@ func element(fields []waggle.Field) *jsonschema.Schema {
 
 // arms are the forms of an answer that has several: each has what is always written in it,
 // and nothing of the others.
-func arms(fields []waggle.Field) []*jsonschema.Schema {
+func arms(fields []protocol.Field) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	for _, f := range fields {
 		for _, arm := range f.Choices {
@@ -121,7 +121,7 @@ func arms(fields []waggle.Field) []*jsonschema.Schema {
 }
 
 // armKeys returns the keys that an arm always has, and those that others always have.
-func armKeys(fields []waggle.Field, arm string) (with, without []string) {
+func armKeys(fields []protocol.Field, arm string) (with, without []string) {
 	for _, f := range fields {
 		key, _, _ := strings.Cut(f.Name, ".")
 		switch {

@@ -1,12 +1,12 @@
 // Package schema holds JSON Schemas (draft 2020-12) of what waggle writes: one
 // for the payload of every kind in the wire form, one for the envelope.
 //
-//	s, err := schema.For(waggle.KindPermissionRequest) // made from waggle.Fields
+//	s, err := schema.For(protocol.KindPermissionRequest) // made from protocol.Fields
 //	b, err := schema.Files.ReadFile("permission_request.schema.json")
 //
 // They describe the canonical form only (protocol §1, "Canonical write"). Keys that
 // are not listed are allowed, as they are on the wire. A reader should not
-// validate foreign messages with them: waggle.Decode understands every dialect,
+// validate foreign messages with them: protocol.Decode understands every dialect,
 // and knows contradictions that a schema cannot see.
 package schema
 
@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 //go:generate go run ./gen
@@ -36,12 +36,12 @@ const (
 	timePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`
 )
 
-// Kinds lists the kinds that have a schema, in the order of waggle.Kinds.
+// Kinds lists the kinds that have a schema, in the order of protocol.Kinds.
 // SystemInit has none: it is a label on an envelope, not a payload.
-func Kinds() []waggle.Kind {
-	var list []waggle.Kind
-	for _, info := range waggle.Kinds() {
-		if waggle.Fields(info.Kind) != nil {
+func Kinds() []protocol.Kind {
+	var list []protocol.Kind
+	for _, info := range protocol.Kinds() {
+		if protocol.Fields(info.Kind) != nil {
 			list = append(list, info.Kind)
 		}
 	}
@@ -50,14 +50,14 @@ func Kinds() []waggle.Kind {
 
 // For makes the schema of a kind's payload. It fails for a kind that is not a
 // payload of its own.
-func For(kind waggle.Kind) (*jsonschema.Schema, error) {
-	fields := waggle.Fields(kind)
+func For(kind protocol.Kind) (*jsonschema.Schema, error) {
+	fields := protocol.Fields(kind)
 	if fields == nil {
 		return nil, fmt.Errorf("schema: kind %q has no payload schema", kind)
 	}
 	s := of(kind, fields)
 	name(s, string(kind))
-	for _, info := range waggle.Kinds() {
+	for _, info := range protocol.Kinds() {
 		if info.Kind == kind {
 			s.Description = info.Meaning + " See docs/protocol.md §" + info.Section + "."
 		}
@@ -65,7 +65,7 @@ func For(kind waggle.Kind) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// envelope has the keys of protocol §2.1; a test holds it against waggle.Envelope.
+// envelope has the keys of protocol §2.1; a test holds it against protocol.Envelope.
 type envelope struct {
 	From      string `json:"from"`
 	Text      string `json:"text"`

@@ -14,9 +14,9 @@ import (
 	tekuri "github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
-	"waggle"
-	"waggle/internal/protocoltest"
-	_ "waggle/internal/testenv/seeded"
+	"waggle/internal/test/protocoltest"
+	_ "waggle/internal/test/testenv/seeded"
+	"waggle/protocol"
 	"waggle/schema"
 )
 
@@ -46,13 +46,13 @@ func TestFilesAreCurrent(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for _, info := range waggle.Kinds() {
+	for _, info := range protocol.Kinds() {
 		has := slices.Contains(schema.Kinds(), info.Kind)
-		if want := info.Kind != waggle.KindSystemInit; has != want {
+		if want := info.Kind != protocol.KindSystemInit; has != want {
 			t.Errorf("%s: has a schema %v, want %v", info.Kind, has, want)
 		}
 	}
-	for _, kind := range []waggle.Kind{waggle.KindText, waggle.KindUnknown, waggle.KindInvalid, waggle.KindSystemInit, "x"} {
+	for _, kind := range []protocol.Kind{protocol.KindText, protocol.KindUnknown, protocol.KindInvalid, protocol.KindSystemInit, "x"} {
 		if _, err := schema.For(kind); err == nil {
 			t.Errorf("%s has a schema", kind)
 		}
@@ -65,7 +65,7 @@ func TestEnvelopeHasEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e waggle.Envelope
+	var e protocol.Envelope
 	v := reflect.ValueOf(&e).Elem()
 	for i := range v.NumField() {
 		switch f := v.Field(i); {
@@ -161,7 +161,7 @@ func TestEncodedIsValid(t *testing.T) {
 	for _, kind := range schema.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			v := load(t, string(kind))
-			sample, err := waggle.Encode(protocoltest.Sample(kind), waggle.DialectWire)
+			sample, err := protocol.Encode(protocoltest.Sample(kind), protocol.DialectWire)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestEncodedIsValid(t *testing.T) {
 				t.Error("another type is valid")
 			}
 			rapid.Check(t, func(t *rapid.T) {
-				text, err := waggle.Encode(protocoltest.Payload(kind).Draw(t, "payload"), waggle.DialectWire)
+				text, err := protocol.Encode(protocoltest.Payload(kind).Draw(t, "payload"), protocol.DialectWire)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -258,7 +258,7 @@ func TestInvalid(t *testing.T) {
 
 func TestEnvelopeIsValid(t *testing.T) {
 	v := load(t, "envelope")
-	for _, e := range []waggle.Envelope{
+	for _, e := range []protocol.Envelope{
 		{From: "w1", Text: "hi", Timestamp: protocoltest.At},
 		{From: "w1", Text: "hi", Summary: "s", Timestamp: protocoltest.At, Color: "blue", MsgV: 1, MsgID: "m", Type: "message", Read: true},
 	} {

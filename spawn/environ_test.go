@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

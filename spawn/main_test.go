@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )

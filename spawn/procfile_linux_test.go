@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // TestReadProc: readProc reads a file of /proc of any length whole, and reports a missing one as

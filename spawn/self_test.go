@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/logfile"
+	"waggle/internal/fs/logfile"
+	"waggle/protocol"
 )
 
 // LogName is a member's log in its directory; older parts have .1, .2, … behind
@@ -160,14 +160,14 @@ func OpenFile(dir, name string) (*os.File, error) {
 }
 
 // Members lists the members that have a directory beside the list's files, sorted.
-func (l *List) Members() ([]waggle.MemberName, error) {
+func (l *List) Members() ([]protocol.MemberName, error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("task: members: %w", err)
 	}
-	var names []waggle.MemberName
+	var names []protocol.MemberName
 	for _, e := range entries {
-		if name, err := waggle.ParseMember(e.Name()); err == nil && e.IsDir() {
+		if name, err := protocol.ParseMember(e.Name()); err == nil && e.IsDir() {
 			names = append(names, name)
 		}
 	}
@@ -176,4 +176,4 @@ func (l *List) Members() ([]waggle.MemberName, error) {
 }
 
 // MemberDir is the directory of a member's files. The name comes from ParseMember.
-func (l *List) MemberDir(name waggle.MemberName) string { return filepath.Join(l.dir, string(name)) }
+func (l *List) MemberDir(name protocol.MemberName) string { return filepath.Join(l.dir, string(name)) }

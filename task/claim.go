@@ -9,26 +9,26 @@ import (
 	"maps"
 	"time"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // Claim makes owner the owner of a task without an owner and sets in_progress, in one step under
 // the list's lock: when many claim a task, one gets it. It is idempotent for that owner. A
 // *StateError gives the reason of a refusal: task_not_found, already_claimed, already_resolved,
 // blocked (protocol §4).
-func (l *List) Claim(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) Claim(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.claim(ctx, id, owner, false)
 }
 
 // ClaimIdle is Claim for an owner that does one task at a time: agent_busy when
 // another one is in progress under that name.
-func (l *List) ClaimIdle(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) ClaimIdle(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.claim(ctx, id, owner, true)
 }
 
-func (l *List) claim(ctx context.Context, id ID, owner waggle.MemberName, idle bool) (t Task, err error) {
-	if _, err := waggle.ParseMember(string(owner)); err != nil {
+func (l *List) claim(ctx context.Context, id ID, owner protocol.MemberName, idle bool) (t Task, err error) {
+	if _, err := protocol.ParseMember(string(owner)); err != nil {
 		return Task{}, fmt.Errorf("task: claim %.20q: %w", string(id), err)
 	}
 	// The task is read without the lock first: a claim that is too late need not wait for the lock.
@@ -49,7 +49,7 @@ func (l *List) claim(ctx context.Context, id ID, owner waggle.MemberName, idle b
 }
 
 // claimable returns why owner may not claim t, leaving its blockers aside.
-func (t *Task) claimable(owner waggle.MemberName) error {
+func (t *Task) claimable(owner protocol.MemberName) error {
 	switch {
 	case t.Status == Completed:
 		return t.refuse(AlreadyResolved)
@@ -60,7 +60,7 @@ func (t *Task) claimable(owner waggle.MemberName) error {
 }
 
 // take makes the claim. The caller holds the list's lock.
-func (l *List) take(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) take(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.step(ctx, "claim", id, func(t *Task) error {
 		if err := t.claimable(owner); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (l *List) take(ctx context.Context, id ID, owner waggle.MemberName) (Task, 
 
 // idle refuses an owner that has another task in progress. The caller holds the
 // list's lock.
-func (l *List) idle(ctx context.Context, id ID, owner waggle.MemberName) error {
+func (l *List) idle(ctx context.Context, id ID, owner protocol.MemberName) error {
 	all, _, err := l.All(ctx)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *List) idle(ctx context.Context, id ID, owner waggle.MemberName) error {
 	return busy(all, id, owner)
 }
 
-func busy(all []Task, id ID, owner waggle.MemberName) error {
+func busy(all []Task, id ID, owner protocol.MemberName) error {
 	var has []ID
 	for _, t := range all {
 		switch {
@@ -106,8 +106,8 @@ func busy(all []Task, id ID, owner waggle.MemberName) error {
 // for an owner that has none in progress (protocol §4). A *StateError refuses with agent_busy, or
 // nothing_to_claim when there is no such task. Tasks of Claude Code itself (metadata _internal) are
 // never claimed.
-func (l *List) ClaimNext(ctx context.Context, owner waggle.MemberName) (t Task, err error) {
-	if _, err := waggle.ParseMember(string(owner)); err != nil {
+func (l *List) ClaimNext(ctx context.Context, owner protocol.MemberName) (t Task, err error) {
+	if _, err := protocol.ParseMember(string(owner)); err != nil {
 		return Task{}, fmt.Errorf("task: claim: %w", err)
 	}
 	err = l.locked(ctx, "claim", func() error {
@@ -145,14 +145,14 @@ const MetaReleased = "released"
 
 // Released records the member whose task was released, and the reason.
 type Released struct {
-	From waggle.MemberName `json:"from"`
-	Why  string            `json:"why"`
-	At   string            `json:"at"` // RFC 3339
+	From protocol.MemberName `json:"from"`
+	Why  string              `json:"why"`
+	At   string              `json:"at"` // RFC 3339
 }
 
 // NewReleased makes the note that ReleaseNoted leaves.
-func NewReleased(from waggle.MemberName, why string, at time.Time) *Released {
-	return &Released{From: from, Why: why, At: waggle.FormatTime(at)}
+func NewReleased(from protocol.MemberName, why string, at time.Time) *Released {
+	return &Released{From: from, Why: why, At: protocol.FormatTime(at)}
 }
 
 // Released is the note that ReleaseNoted left, false when there is none.
@@ -170,7 +170,7 @@ func (t Task) Released() (Released, bool) {
 		s, _ := jsonobj.String(raw)
 		return s
 	}
-	r := Released{From: waggle.MemberName(text("from")), Why: text("why"), At: text("at")}
+	r := Released{From: protocol.MemberName(text("from")), Why: text("why"), At: text("at")}
 	return r, r.From != ""
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -66,9 +66,9 @@ func ExampleList_Assign() {
 		panic(err)
 	}
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
-	_, mail, err := list.Assign(ctx, "1", "tester", waggle.Lead, now)
+	_, mail, err := list.Assign(ctx, "1", "tester", protocol.Lead, now)
 	fmt.Println(mail.TaskID, mail.Subject, mail.AssignedBy, mail.Timestamp, err)
-	_, mail, err = list.Assign(ctx, "1", "tester", waggle.Lead, now)
+	_, mail, err = list.Assign(ctx, "1", "tester", protocol.Lead, now)
 	fmt.Println(mail == nil, err)
 	// Output:
 	// 1 Run the tests team-lead 2026-11-20T18:15:43.000Z <nil>

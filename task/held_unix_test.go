@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/task"
 )
 

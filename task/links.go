@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Create adds a task with the next id (one more than any that was ever given)
@@ -55,7 +55,7 @@ func (t *Task) checkChange(old *Task) error {
 		}
 	}
 	if t.Owner != "" && t.Owner != old.Owner {
-		if _, err := waggle.ParseMember(t.Owner); err != nil {
+		if _, err := protocol.ParseMember(t.Owner); err != nil {
 			return fmt.Errorf("owner: %w", err)
 		}
 	}

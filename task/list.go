@@ -13,15 +13,15 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // List is a team's task list. Its methods may be used from several goroutines
 // and processes.
 type List struct {
 	dir  string
-	team waggle.TeamName
+	team protocol.TeamName
 	o    atomicfile.Options
 }
 
@@ -35,8 +35,8 @@ const (
 
 // Open returns the list in dir (tasks/<team>); the directory must exist and must
 // not be a symbolic link. o is for every file operation of the list.
-func Open(dir string, team waggle.TeamName, o Options) (*List, error) {
-	if _, err := waggle.ParseTeam(string(team)); err != nil {
+func Open(dir string, team protocol.TeamName, o Options) (*List, error) {
+	if _, err := protocol.ParseTeam(string(team)); err != nil {
 		return nil, fmt.Errorf("task: open: %w", err)
 	}
 	info, err := os.Lstat(dir)
@@ -50,7 +50,7 @@ func Open(dir string, team waggle.TeamName, o Options) (*List, error) {
 }
 
 // Team is the name of the team whose list this is.
-func (l *List) Team() waggle.TeamName { return l.team }
+func (l *List) Team() protocol.TeamName { return l.team }
 
 func (l *List) path(id ID) string { return filepath.Join(l.dir, string(id)+".json") }
 

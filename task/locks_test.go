@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -40,7 +40,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 		{"claim", func() error { _, err := l.Claim(ctx, "1", "w"); return err }, true, true},
 		{"update", func() error { return update(func(t *task.Task) { t.Subject += "x" }) }, false, true},
 		{"update links", func() error { return update(func(t *task.Task) { t.Blocks = append(t.Blocks, "2") }) }, true, true},
-		{"assign", func() error { _, _, err := l.Assign(ctx, "1", "v", waggle.Lead, noon); return err }, false, true},
+		{"assign", func() error { _, _, err := l.Assign(ctx, "1", "v", protocol.Lead, noon); return err }, false, true},
 		{"start", func() error { _, err := l.Start(ctx, "1", "v"); return err }, false, true},
 		{"complete", func() error { _, err := l.Complete(ctx, "1", "v"); return err }, false, true},
 		{"release", func() error { _, err := l.Release(ctx, "w"); return err }, false, false},

@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -57,8 +57,8 @@ func (m *model) waits(a, b int, seen map[int]bool) bool {
 
 func anID(t *rapid.T, m *model, label string) int { return rapid.IntRange(1, m.next).Draw(t, label) }
 
-func aName(t *rapid.T) waggle.MemberName {
-	return rapid.SampledFrom([]waggle.MemberName{"w1", "w2", "w3"}).Draw(t, "name")
+func aName(t *rapid.T) protocol.MemberName {
+	return rapid.SampledFrom([]protocol.MemberName{"w1", "w2", "w3"}).Draw(t, "name")
 }
 
 func id(n int) task.ID { return task.ID(strconv.Itoa(n)) }
@@ -167,7 +167,7 @@ func (m *model) step(verb string) func(*rapid.T) {
 		case e.status == task.Pending && m.blocked(e):
 			want = task.IsBlocked
 		}
-		call := map[string]func(context.Context, task.ID, waggle.MemberName) (task.Task, error){
+		call := map[string]func(context.Context, task.ID, protocol.MemberName) (task.Task, error){
 			"start": m.list.Start, "complete": m.list.Complete, "claim": m.list.Claim,
 		}[verb]
 		if _, err := call(context.Background(), id(n), me); why(err) != want {
@@ -180,7 +180,7 @@ func (m *model) step(verb string) func(*rapid.T) {
 }
 
 // busy reports whether a member has another task than n in progress, and not n.
-func (m *model) busy(me waggle.MemberName, n int) bool {
+func (m *model) busy(me protocol.MemberName, n int) bool {
 	if e, ok := m.tasks[n]; ok && e.owner == string(me) && e.status == task.InProgress {
 		return false
 	}
@@ -248,7 +248,7 @@ func (m *model) assign(t *rapid.T) {
 	default:
 		news = e.owner != string(to)
 	}
-	_, payload, err := m.list.Assign(context.Background(), id(n), to, waggle.Lead, noon)
+	_, payload, err := m.list.Assign(context.Background(), id(n), to, protocol.Lead, noon)
 	if why(err) != want || (payload != nil) != news {
 		t.Fatalf("assign %d to %s: %v %v, want %q %v", n, to, payload, err, want, news)
 	}

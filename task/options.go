@@ -3,7 +3,7 @@ package task
 import (
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Options are the settings of a list. The zero value works.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -63,7 +63,7 @@ func helperClaim(me string) error {
 		return err
 	}
 	for i, t := range all {
-		got, err := l.Claim(context.Background(), t.ID, waggle.MemberName(me))
+		got, err := l.Claim(context.Background(), t.ID, protocol.MemberName(me))
 		var state *task.StateError
 		switch {
 		case err == nil && got.Owner == me:
@@ -73,7 +73,7 @@ func helperClaim(me string) error {
 			return fmt.Errorf("%s: %+v %w", t.ID, got, err)
 		}
 		if err == nil && i%2 == 0 {
-			if _, err := l.Complete(context.Background(), t.ID, waggle.MemberName(me)); err != nil {
+			if _, err := l.Complete(context.Background(), t.ID, protocol.MemberName(me)); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func helperNext(me string) error {
 		return err
 	}
 	for {
-		got, err := l.ClaimNext(context.Background(), waggle.MemberName(me))
+		got, err := l.ClaimNext(context.Background(), protocol.MemberName(me))
 		var state *task.StateError
 		switch {
 		case errors.As(err, &state) && state.Why == task.NothingToClaim:
@@ -168,10 +168,10 @@ func helperNext(me string) error {
 			return err
 		}
 		fmt.Println(got.ID)
-		if again, err := l.ClaimIdle(context.Background(), "1", waggle.MemberName(me)); err == nil && again.ID != got.ID {
+		if again, err := l.ClaimIdle(context.Background(), "1", protocol.MemberName(me)); err == nil && again.ID != got.ID {
 			return fmt.Errorf("%s has %s and got %s", me, got.ID, again.ID)
 		}
-		if _, err := l.Complete(context.Background(), got.ID, waggle.MemberName(me)); err != nil {
+		if _, err := l.Complete(context.Background(), got.ID, protocol.MemberName(me)); err != nil {
 			return err
 		}
 	}

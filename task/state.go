@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
-	"waggle/internal/logfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/logfile"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // The states of a member (seed 002).
@@ -26,13 +26,13 @@ const (
 
 // State is tasks/<team>/<member>/task-status.json (seed 002).
 type State struct {
-	AgentID      waggle.AgentID `json:"agentId"`
-	Status       string         `json:"status"` // MemberRunning, …
-	StartedAt    string         `json:"startedAt"`
-	LastActiveAt string         `json:"lastActiveAt"`
-	CompletedAt  string         `json:"completedAt,omitempty"`
-	ErrorMessage string         `json:"errorMessage,omitempty"`
-	Metrics      *Metrics       `json:"metrics,omitempty"`
+	AgentID      protocol.AgentID `json:"agentId"`
+	Status       string           `json:"status"` // MemberRunning, …
+	StartedAt    string           `json:"startedAt"`
+	LastActiveAt string           `json:"lastActiveAt"`
+	CompletedAt  string           `json:"completedAt,omitempty"`
+	ErrorMessage string           `json:"errorMessage,omitempty"`
+	Metrics      *Metrics         `json:"metrics,omitempty"`
 }
 
 // Metrics are a member's running totals.
@@ -48,7 +48,7 @@ const (
 )
 
 var stateFields = []jsonobj.Field[State]{
-	jsonobj.Text("agentId", jsonobj.Write, func(s *State) *waggle.AgentID { return &s.AgentID }),
+	jsonobj.Text("agentId", jsonobj.Write, func(s *State) *protocol.AgentID { return &s.AgentID }),
 	jsonobj.Text("status", jsonobj.Write, func(s *State) *string { return &s.Status }),
 	jsonobj.Text("startedAt", jsonobj.Write, func(s *State) *string { return &s.StartedAt }),
 	jsonobj.Text("lastActiveAt", jsonobj.Write, func(s *State) *string { return &s.LastActiveAt }),

@@ -9,26 +9,26 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Assign sets the owner and returns the task_assignment that the owner's mailbox should get. It is
 // nil when that member was the owner already, or for the owner "", which makes the task pending
 // without an owner. Blocked tasks can be assigned. A completed one is a *StateError,
 // already_resolved.
-func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
+func (l *List) Assign(ctx context.Context, id ID, owner, by protocol.MemberName, now time.Time) (Task, *protocol.TaskAssignment, error) {
 	return l.assign(ctx, id, owner, by, now, nil)
 }
 
 // Handover is Assign for a caller that has looked at the task: when its status or
 // owner are not those of seen any more, it is a *StateError, changed_meanwhile.
-func (l *List) Handover(ctx context.Context, seen Task, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
+func (l *List) Handover(ctx context.Context, seen Task, owner, by protocol.MemberName, now time.Time) (Task, *protocol.TaskAssignment, error) {
 	return l.assign(ctx, seen.ID, owner, by, now, &seen)
 }
 
-func (l *List) assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time, seen *Task) (Task, *waggle.TaskAssignment, error) {
-	if _, err := waggle.ParseMember(string(by)); err != nil {
+func (l *List) assign(ctx context.Context, id ID, owner, by protocol.MemberName, now time.Time, seen *Task) (Task, *protocol.TaskAssignment, error) {
+	if _, err := protocol.ParseMember(string(by)); err != nil {
 		return Task{}, nil, fmt.Errorf("task: assign %.20q: by: %w", string(id), err)
 	}
 	news := false
@@ -51,21 +51,21 @@ func (l *List) assign(ctx context.Context, id ID, owner, by waggle.MemberName, n
 	if err != nil || !news || owner == "" {
 		return t, nil, err
 	}
-	return t, &waggle.TaskAssignment{
+	return t, &protocol.TaskAssignment{
 		TaskID:      string(t.ID),
 		Subject:     t.Subject,
 		Description: t.Description,
 		AssignedBy:  string(by),
-		Timestamp:   waggle.FormatTime(now),
+		Timestamp:   protocol.FormatTime(now),
 	}, nil
 }
 
-func (t *Task) ownedBy(owner waggle.MemberName) bool {
-	return waggle.SameName(waggle.MemberName(t.Owner), owner)
+func (t *Task) ownedBy(owner protocol.MemberName) bool {
+	return protocol.SameName(protocol.MemberName(t.Owner), owner)
 }
 
 // own gives t an owner, and forgets who had it before.
-func (t *Task) own(owner waggle.MemberName) {
+func (t *Task) own(owner protocol.MemberName) {
 	t.Owner = string(owner)
 	if _, ok := t.Metadata[MetaReleased]; ok {
 		t.Metadata = maps.Clone(t.Metadata)
@@ -88,7 +88,7 @@ func (t *Task) refuse(why string, tasks ...ID) error {
 // Start sets in_progress; owner must be the task's owner. It is idempotent. A
 // *StateError refuses a task that is not there, is not the owner's, is blocked,
 // or is completed.
-func (l *List) Start(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) Start(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.step(ctx, "start", id, func(t *Task) error {
 		if err := t.workedBy(owner); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (l *List) Start(ctx context.Context, id ID, owner waggle.MemberName) (Task,
 // Complete sets completed; owner must be the task's owner. It is idempotent.
 // A *StateError refuses a task that is not there, is not the owner's, is
 // blocked, or was completed by another.
-func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) Complete(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.step(ctx, "complete", id, func(t *Task) error {
 		if t.Status == Completed && t.ownedBy(owner) {
 			return nil
@@ -119,7 +119,7 @@ func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Ta
 // Pause sets a task that its owner does not work on any more back to pending; it
 // stays the owner's. It is idempotent. A *StateError refuses a task that is not
 // there, is not the owner's, or is completed.
-func (l *List) Pause(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+func (l *List) Pause(ctx context.Context, id ID, owner protocol.MemberName) (Task, error) {
 	return l.step(ctx, "pause", id, func(t *Task) error {
 		if err := t.workedBy(owner); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (l *List) Pause(ctx context.Context, id ID, owner waggle.MemberName) (Task,
 }
 
 // workedBy refuses a task that is not owner's to work on.
-func (t *Task) workedBy(owner waggle.MemberName) error {
+func (t *Task) workedBy(owner protocol.MemberName) error {
 	switch {
 	case t.Status == Completed:
 		return t.refuse(AlreadyResolved)
@@ -208,14 +208,14 @@ func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error)
 // Release gives back every unfinished task of a member that has ended: owner "",
 // pending (protocol §9 row 29). It returns the ids, ascending. Tasks that cannot be
 // read or written do not stop the others; their errors are joined.
-func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, error) {
+func (l *List) Release(ctx context.Context, owner protocol.MemberName) ([]ID, error) {
 	return l.ReleaseNoted(ctx, owner, nil)
 }
 
 // ReleaseNoted is Release that leaves a note on the tasks: their metadata gets the key
 // MetaReleased, until they have an owner again. A nil note leaves none.
-func (l *List) ReleaseNoted(ctx context.Context, owner waggle.MemberName, note *Released) ([]ID, error) {
-	if _, err := waggle.ParseMember(string(owner)); err != nil {
+func (l *List) ReleaseNoted(ctx context.Context, owner protocol.MemberName, note *Released) ([]ID, error) {
+	if _, err := protocol.ParseMember(string(owner)); err != nil {
 		return nil, fmt.Errorf("task: release: %w", err)
 	}
 	ids, _, err := l.ids()

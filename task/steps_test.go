@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -20,12 +20,12 @@ func TestAssign(t *testing.T) {
 	t.Parallel()
 	l, _ := newList(t)
 	create(t, l, task.Task{Subject: "s", Description: "d"})
-	got, news, err := l.Assign(t.Context(), "1", "w", waggle.Lead, noon)
-	want := &waggle.TaskAssignment{TaskID: "1", Subject: "s", Description: "d", AssignedBy: "team-lead", Timestamp: "2026-11-20T12:00:00.123Z"}
+	got, news, err := l.Assign(t.Context(), "1", "w", protocol.Lead, noon)
+	want := &protocol.TaskAssignment{TaskID: "1", Subject: "s", Description: "d", AssignedBy: "team-lead", Timestamp: "2026-11-20T12:00:00.123Z"}
 	if diff := cmp.Diff(want, news); err != nil || diff != "" || got.Owner != "w" || got.Status != task.Pending {
 		t.Errorf("%+v %v %s", got, err, diff)
 	}
-	for _, same := range []waggle.MemberName{"w", "W"} {
+	for _, same := range []protocol.MemberName{"w", "W"} {
 		if got, news, err := l.Assign(t.Context(), "1", same, "w", noon); err != nil || news != nil || got.Owner != "w" {
 			t.Errorf("the same owner: %+v %v %v", got, news, err)
 		}
@@ -39,20 +39,20 @@ func TestAssign(t *testing.T) {
 	if got, news, err := l.Assign(t.Context(), "1", "", "v", noon); err != nil || news != nil || got.Owner != "" || got.Status != task.Pending {
 		t.Errorf("given back: %+v %v %v", got, news, err)
 	}
-	if _, _, err := l.Assign(t.Context(), "1", "../w", waggle.Lead, noon); err == nil {
+	if _, _, err := l.Assign(t.Context(), "1", "../w", protocol.Lead, noon); err == nil {
 		t.Error("owner is a path")
 	}
 	if _, _, err := l.Assign(t.Context(), "1", "w", "../w", noon); err == nil {
 		t.Error("by is a path")
 	}
 	var missing *task.NotFoundError
-	if _, _, err := l.Assign(t.Context(), "2", "w", waggle.Lead, noon); !errors.As(err, &missing) {
+	if _, _, err := l.Assign(t.Context(), "2", "w", protocol.Lead, noon); !errors.As(err, &missing) {
 		t.Error(err)
 	}
 	if _, err := l.Update(t.Context(), "1", func(t *task.Task) error { t.Owner, t.Status = "w", task.Completed; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = l.Assign(t.Context(), "1", "v", waggle.Lead, noon)
+	_, _, err = l.Assign(t.Context(), "1", "v", protocol.Lead, noon)
 	refused(t, "completed", err, task.AlreadyResolved)
 }
 
@@ -61,12 +61,12 @@ func TestSteps(t *testing.T) {
 	l, dir := newList(t)
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}, Owner: "w"})
-	steps := map[string]func(task.ID, waggle.MemberName) (task.Task, error){
-		"start":    func(id task.ID, m waggle.MemberName) (task.Task, error) { return l.Start(t.Context(), id, m) },
-		"complete": func(id task.ID, m waggle.MemberName) (task.Task, error) { return l.Complete(t.Context(), id, m) },
-		"claim":    func(id task.ID, m waggle.MemberName) (task.Task, error) { return l.Claim(t.Context(), id, m) },
+	steps := map[string]func(task.ID, protocol.MemberName) (task.Task, error){
+		"start":    func(id task.ID, m protocol.MemberName) (task.Task, error) { return l.Start(t.Context(), id, m) },
+		"complete": func(id task.ID, m protocol.MemberName) (task.Task, error) { return l.Complete(t.Context(), id, m) },
+		"claim":    func(id task.ID, m protocol.MemberName) (task.Task, error) { return l.Claim(t.Context(), id, m) },
 	}
-	no := func(step string, id task.ID, m waggle.MemberName, why string, tasks ...task.ID) {
+	no := func(step string, id task.ID, m protocol.MemberName, why string, tasks ...task.ID) {
 		t.Helper()
 		_, err := steps[step](id, m)
 		refused(t, step+" "+string(id)+" by "+string(m), err, why, tasks...)
@@ -75,7 +75,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s %s: not found is also a *NotFoundError: %v", step, id, err)
 		}
 	}
-	yes := func(step string, id task.ID, m waggle.MemberName, owner string, status task.Status) {
+	yes := func(step string, id task.ID, m protocol.MemberName, owner string, status task.Status) {
 		t.Helper()
 		got, err := steps[step](id, m)
 		if err != nil || got.Owner != owner || got.Status != status {
@@ -193,7 +193,7 @@ func TestState(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "w1")
 	want := task.State{
-		AgentID: "w1@api", Status: "complete", StartedAt: waggle.FormatTime(noon), LastActiveAt: waggle.FormatTime(noon), CompletedAt: waggle.FormatTime(noon),
+		AgentID: "w1@api", Status: "complete", StartedAt: protocol.FormatTime(noon), LastActiveAt: protocol.FormatTime(noon), CompletedAt: protocol.FormatTime(noon),
 		Metrics: &task.Metrics{TokensUsed: 12500, TasksCompleted: 3, AvgResponseTime: 120.5},
 	}
 	if err := task.WriteState(dir, want); err != nil {

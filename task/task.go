@@ -29,7 +29,7 @@ import (
 	"slices"
 	"strconv"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // ID is a task's id: a decimal number as a string, never reused.

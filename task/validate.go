@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Problem is one violation that Validate or ValidateStatus found.

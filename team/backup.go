@@ -18,20 +18,20 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // Header is the first entry of a backup, waggle-backup.json.
 type Header struct {
-	Format  string          `json:"format"`  // BackupFormat
-	Version int             `json:"version"` // BackupVersion
-	Team    waggle.TeamName `json:"team"`
-	UID     string          `json:"team_uid,omitempty"` // of a team that waggle leads
-	Root    string          `json:"root,omitempty"`     // URL of its wire tree
-	Led     bool            `json:"led"`                // waggle leads it: state/ has its journals
-	Taken   time.Time       `json:"taken"`
+	Format  string            `json:"format"`  // BackupFormat
+	Version int               `json:"version"` // BackupVersion
+	Team    protocol.TeamName `json:"team"`
+	UID     string            `json:"team_uid,omitempty"` // of a team that waggle leads
+	Root    string            `json:"root,omitempty"`     // URL of its wire tree
+	Led     bool              `json:"led"`                // waggle leads it: state/ has its journals
+	Taken   time.Time         `json:"taken"`
 }
 
 // The marks of a backup.

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -48,7 +48,7 @@ func backup(t *testing.T, tm *team.Team, o team.BackupOptions) []byte {
 }
 
 // unpack restores data as name below a new root.
-func unpack(t *testing.T, r team.Root, data []byte, as waggle.TeamName) (*team.Unpacked, error) {
+func unpack(t *testing.T, r team.Root, data []byte, as protocol.TeamName) (*team.Unpacked, error) {
 	t.Helper()
 	u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestRestoreAs(t *testing.T) {
 func TestRestoreKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	r, data := backedUp(t)
-	for _, as := range []waggle.TeamName{"api", "API", "api-2"} {
+	for _, as := range []protocol.TeamName{"api", "API", "api-2"} {
 		before := contents(t, r.Path)
 		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
 		if err != nil {

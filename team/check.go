@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Check lists permissions of a team's files that let other users change them: directories and files
@@ -18,7 +18,7 @@ import (
 // symbolic links. A process that can write a mailbox can write messages in the lead's name
 // (protocol §2.5). Nil means that none was found. Missing files are no problem. On Windows, where
 // permissions are not mode bits, only links are found.
-func (r Root) Check(t waggle.TeamName) []string {
+func (r Root) Check(t protocol.TeamName) []string {
 	var problems []string
 	look := func(path string) bool {
 		info, err := os.Lstat(path)

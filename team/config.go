@@ -9,17 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // Config is config.json (protocol §3). Unknown keys, key order and the form of times
 // survive a rewrite. A Config is a snapshot for one goroutine.
 type Config struct {
-	Name          waggle.TeamName // the name in the file; "" when that is not a valid name
+	Name          protocol.TeamName // the name in the file; "" when that is not a valid name
 	Description   string
 	CreatedAt     time.Time // epoch ms or ISO 8601 on disk; written as it was, a new one in the form of its dialect
-	LeadAgentID   waggle.AgentID
+	LeadAgentID   protocol.AgentID
 	LeadSessionID string
 	Members       []Member
 	SchemaVersion string
@@ -29,8 +29,8 @@ type Config struct {
 
 // Member is one entry of a config's members.
 type Member struct {
-	AgentID          waggle.AgentID // name@team; "" when the file's is not valid
-	Name             waggle.MemberName
+	AgentID          protocol.AgentID // name@team; "" when the file's is not valid
+	Name             protocol.MemberName
 	AgentType        string
 	Model            string
 	Prompt           string
@@ -73,7 +73,7 @@ type keptMember struct {
 func (m Member) Gone() bool { return !m.ShutdownAt.IsZero() }
 
 // IsLead reports whether this is the lead's entry.
-func (m Member) IsLead() bool { return waggle.SameName(m.Name, waggle.Lead) }
+func (m Member) IsLead() bool { return protocol.SameName(m.Name, protocol.Lead) }
 
 // Unknown returns the raw value of a key that Member has no field for.
 func (m Member) Unknown(key string) (json.RawMessage, bool) {
@@ -86,12 +86,12 @@ func (m Member) Unknown(key string) (json.RawMessage, bool) {
 
 // Member finds a member by name without regard to case. A present member is
 // preferred to one that has left. The pointer is into c.Members.
-func (c *Config) Member(name waggle.MemberName) (*Member, bool) {
+func (c *Config) Member(name protocol.MemberName) (*Member, bool) {
 	var gone *Member
 	for i := range c.Members {
 		m := &c.Members[i]
 		switch {
-		case !waggle.SameName(m.Name, name):
+		case !protocol.SameName(m.Name, name):
 		case !m.Gone():
 			return m, true
 		case gone == nil:
@@ -102,8 +102,8 @@ func (c *Config) Member(name waggle.MemberName) (*Member, bool) {
 }
 
 // Present returns the names of the members that have not left, in file order.
-func (c *Config) Present() []waggle.MemberName {
-	var names []waggle.MemberName
+func (c *Config) Present() []protocol.MemberName {
+	var names []protocol.MemberName
 	for _, m := range c.Members {
 		if !m.Gone() {
 			names = append(names, m.Name)
@@ -120,7 +120,7 @@ func (c *Config) Near(name string) []string {
 	for _, m := range c.Present() {
 		names = append(names, string(m))
 	}
-	return near(name, names, map[string]string{"lead": string(waggle.Lead), "leader": string(waggle.Lead)})
+	return near(name, names, map[string]string{"lead": string(protocol.Lead), "leader": string(protocol.Lead)})
 }
 
 // Dialect returns named or session, from the team's name.
@@ -156,20 +156,20 @@ func (c *Config) Notes() []string {
 // clientSpelled reports a name that is not valid and that 2.1.150 makes a directory of
 // all the same, My Team.x as my-team-x; its agent ids keep the spelling (protocol §9.2 row 56).
 func clientSpelled(raw string) bool {
-	if _, err := waggle.ParseTeam(raw); err == nil || raw == "" {
+	if _, err := protocol.ParseTeam(raw); err == nil || raw == "" {
 		return false
 	}
-	_, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	_, err := protocol.ParseTeam(strings.Map(sanitise, raw))
 	return err == nil
 }
 
 // spelledID reports an agent id of a team whose name is spelled so.
-func spelledID(id waggle.AgentID, raw string) bool {
+func spelledID(id protocol.AgentID, raw string) bool {
 	name, ok := strings.CutSuffix(string(id), "@"+raw)
 	if !ok || !clientSpelled(raw) {
 		return false
 	}
-	_, err := waggle.ParseMember(name)
+	_, err := protocol.ParseMember(name)
 	return err == nil
 }
 
@@ -177,10 +177,10 @@ const membersKey = "members"
 
 // configFields, in the order of Era B (protocol §3).
 var configFields = []jsonobj.Field[Config]{
-	jsonobj.Text("name", jsonobj.Write, func(c *Config) *waggle.TeamName { return &c.Name }),
+	jsonobj.Text("name", jsonobj.Write, func(c *Config) *protocol.TeamName { return &c.Name }),
 	jsonobj.Text("description", jsonobj.Omit, func(c *Config) *string { return &c.Description }),
 	jsonobj.TimeOf("createdAt", "", (*Config).createdForm, func(c *Config) *time.Time { return &c.CreatedAt }),
-	jsonobj.Text("leadAgentId", jsonobj.Omit, func(c *Config) *waggle.AgentID { return &c.LeadAgentID }),
+	jsonobj.Text("leadAgentId", jsonobj.Omit, func(c *Config) *protocol.AgentID { return &c.LeadAgentID }),
 	jsonobj.Text("leadSessionId", jsonobj.Omit, func(c *Config) *string { return &c.LeadSessionID }),
 	membersField,
 	jsonobj.Text("schemaVersion", jsonobj.Omit, func(c *Config) *string { return &c.SchemaVersion }),
@@ -241,8 +241,8 @@ func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
 		return jsonobj.Text(key, rule, at)
 	}
 	all := []jsonobj.Field[Member]{
-		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *waggle.AgentID { return &m.AgentID }),
-		jsonobj.Text("name", jsonobj.Write, func(m *Member) *waggle.MemberName { return &m.Name }),
+		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *protocol.AgentID { return &m.AgentID }),
+		jsonobj.Text("name", jsonobj.Write, func(m *Member) *protocol.MemberName { return &m.Name }),
 		text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
 		text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
 		text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
@@ -296,7 +296,7 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 		report("%s %s", p.Key, p.Why)
 	}
 	raw := string(c.Name)
-	if _, err := waggle.ParseTeam(raw); err != nil {
+	if _, err := protocol.ParseTeam(raw); err != nil {
 		if clientSpelled(raw) {
 			k.notes = append(k.notes, fmt.Sprintf("the name is spelled %s in the file and in agent ids, as a client made it", show(raw)))
 		} else {
@@ -343,7 +343,7 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 // and one that is present may share it.
 func (m Member) clashes(earlier []Member) bool {
 	return slices.ContainsFunc(earlier, func(e Member) bool {
-		return waggle.SameName(e.Name, m.Name) && e.Gone() == m.Gone()
+		return protocol.SameName(e.Name, m.Name) && e.Gone() == m.Gone()
 	})
 }
 
@@ -364,7 +364,7 @@ func parseMember(raw json.RawMessage, index int, team string, report func(string
 	for _, p := range jsonobj.Read(object, workerFields, &m) {
 		report("%s %s", p.Key, p.Why)
 	}
-	if _, err := waggle.ParseMember(string(m.Name)); err != nil {
+	if _, err := protocol.ParseMember(string(m.Name)); err != nil {
 		report("name: %v", err)
 		return Member{}, false
 	}
@@ -377,7 +377,7 @@ func parseMember(raw json.RawMessage, index int, team string, report func(string
 	case err != nil:
 		report("agentId: %v", err)
 		m.AgentID = ""
-	case !waggle.SameName(name, m.Name):
+	case !protocol.SameName(name, m.Name):
 		report("agentId %s does not belong to the name %s", show(string(m.AgentID)), show(string(m.Name)))
 	}
 	read := m

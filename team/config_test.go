@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -345,7 +345,7 @@ func TestMemberFindsWithoutCase(t *testing.T) {
 	if m, ok := c.Member("nobody"); ok {
 		t.Errorf("%+v", m)
 	}
-	if diff := cmp.Diff([]waggle.MemberName{"tester"}, c.Present()); diff != "" {
+	if diff := cmp.Diff([]protocol.MemberName{"tester"}, c.Present()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -386,7 +386,7 @@ func TestNear(t *testing.T) {
 	}
 	many := &team.Config{}
 	for _, n := range []string{"ab", "ac", "ad", "ae"} {
-		many.Members = append(many.Members, team.Member{Name: waggle.MemberName(n)})
+		many.Members = append(many.Members, team.Member{Name: protocol.MemberName(n)})
 	}
 	if got := many.Near("aa"); !slices.Equal(got, []string{"ab", "ac", "ad"}) {
 		t.Errorf("at most three, alphabetical: %q", got)
@@ -462,7 +462,7 @@ func TestNewConfigHasTheOrderOfEraB(t *testing.T) {
 
 func TestDialect(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[waggle.TeamName]team.Dialect{
+	for name, want := range map[protocol.TeamName]team.Dialect{
 		"session-0badcafe": team.DialectSession, "session-0badcaf": team.DialectNamed, "session-0BADCAFE": team.DialectNamed,
 		"session-0badcafe0": team.DialectNamed, "xsession-0badcafe": team.DialectNamed, "api": team.DialectNamed,
 	} {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Delete removes the team's directory, and its tasks when tasks is set. It does not check whether
@@ -238,13 +238,13 @@ func isFile(path string) bool {
 
 // staging, leaving and moving begin the names of directories that are being made,
 // removed, and moved to another file system. No team name begins with a dot.
-func staging(name waggle.TeamName) string { return "." + string(name) + ".new-" }
-func moving(name waggle.TeamName) string  { return "." + string(name) + ".moving-" }
-func leaving(name waggle.TeamName) string { return "." + string(name) + ".deleted-" }
+func staging(name protocol.TeamName) string { return "." + string(name) + ".new-" }
+func moving(name protocol.TeamName) string  { return "." + string(name) + ".moving-" }
+func leaving(name protocol.TeamName) string { return "." + string(name) + ".deleted-" }
 
 // sweep removes what a process that was killed left of this team: directories it
 // was removing, and those it was making an hour ago.
-func sweep(parent string, name waggle.TeamName, now time.Time) {
+func sweep(parent string, name protocol.TeamName, now time.Time) {
 	root, err := os.OpenRoot(parent)
 	if err != nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/team"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -78,7 +78,7 @@ func ExampleParseConfig() {
 }
 
 func ExampleConfig_Near() {
-	c := team.Config{Members: []team.Member{{Name: waggle.Lead}, {Name: "tester"}, {Name: "reviewer"}}}
+	c := team.Config{Members: []team.Member{{Name: protocol.Lead}, {Name: "tester"}, {Name: "reviewer"}}}
 	fmt.Println(c.Near("lead"), c.Near("@Tester"), c.Near("reveiwer"), c.Near("nobody"))
 	// Output: [team-lead] [tester] [reviewer] []
 }

@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waggle"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -44,7 +44,7 @@ func FuzzParseConfig(f *testing.F) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, got, want.Bytes())
 		}
 		for i := range c.Members {
-			if _, err := waggle.ParseMember(string(c.Members[i].Name)); err != nil {
+			if _, err := protocol.ParseMember(string(c.Members[i].Name)); err != nil {
 				t.Fatalf("an invalid name got through: %v", err)
 			}
 			c.Members[i].Color = "edited"
@@ -90,8 +90,8 @@ func TestConfigRoundTrip(t *testing.T) {
 			CreatedAt: time.UnixMilli(rapid.Int64Range(1, 4e12).Draw(t, "created")).UTC(),
 		}
 		for i, n := range rapid.SliceOfNDistinct(name, 0, 5, rapid.ID).Draw(t, "names") {
-			m := team.Member{Name: waggle.MemberName(fmt.Sprintf("m%d-%s", i, n)), Prompt: rapid.String().Draw(t, "prompt")}
-			m.AgentID = waggle.NewAgentID(m.Name, c.Name)
+			m := team.Member{Name: protocol.MemberName(fmt.Sprintf("m%d-%s", i, n)), Prompt: rapid.String().Draw(t, "prompt")}
+			m.AgentID = protocol.NewAgentID(m.Name, c.Name)
 			m.PlanModeRequired = rapid.Bool().Draw(t, "plan")
 			if rapid.Bool().Draw(t, "flag") {
 				m.IsActive = new(rapid.Bool().Draw(t, "active"))
@@ -143,14 +143,14 @@ func TestNoNameLeavesTheRoot(t *testing.T) {
 			rapid.SampledFrom([]string{"..", ".", "../../x", "/etc/x", `..\x`, "a/../b", "con", "x\x00", "-rf", ".hidden", "config.json", strings.Repeat("a", 65), "42"}),
 			rapid.String(), rapid.StringMatching(`[a-zA-Z0-9./_-]{1,20}`),
 		).Draw(rt, "name")
-		if m, _, err := base.Add(context.Background(), team.Member{Name: waggle.MemberName(hostile)}, true); err == nil {
+		if m, _, err := base.Add(context.Background(), team.Member{Name: protocol.MemberName(hostile)}, true); err == nil {
 			accepted[string(m.Name)] = true
 		}
-		_ = base.Remove(context.Background(), waggle.MemberName(hostile), noon)
-		if _, err := team.Create(context.Background(), r, team.Config{Name: waggle.TeamName(hostile)}, team.Options{}); err == nil {
+		_ = base.Remove(context.Background(), protocol.MemberName(hostile), noon)
+		if _, err := team.Create(context.Background(), r, team.Config{Name: protocol.TeamName(hostile)}, team.Options{}); err == nil {
 			accepted[hostile] = true
 		}
-		_, _ = team.Open(r, waggle.TeamName(hostile), team.Options{})
+		_, _ = team.Open(r, protocol.TeamName(hostile), team.Options{})
 	})
 	if got := children(t, outer); !slices.Equal(got, []string{"root"}) {
 		t.Errorf("outside the root: %q", got)

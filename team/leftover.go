@@ -8,14 +8,14 @@ import (
 	"os"
 	"slices"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Leftovers lists, sorted, the directories that have a team's name and no registry. A
 // message that was written after the team's end makes one, and so does the removal of
 // a registry.
-func (r Root) Leftovers() ([]waggle.TeamName, error) {
+func (r Root) Leftovers() ([]protocol.TeamName, error) {
 	entries, err := os.ReadDir(r.teams())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -23,9 +23,9 @@ func (r Root) Leftovers() ([]waggle.TeamName, error) {
 	if err != nil {
 		return nil, fmt.Errorf("team: list: %w", err)
 	}
-	var names []waggle.TeamName
+	var names []protocol.TeamName
 	for _, e := range entries {
-		if name, err := waggle.ParseTeam(e.Name()); err == nil && e.IsDir() && !isFile(r.ConfigPath(name)) {
+		if name, err := protocol.ParseTeam(e.Name()); err == nil && e.IsDir() && !isFile(r.ConfigPath(name)) {
 			names = append(names, name)
 		}
 	}
@@ -35,8 +35,8 @@ func (r Root) Leftovers() ([]waggle.TeamName, error) {
 
 // Leftover opens such a directory, to move it away. A team with a registry, and a name without a
 // directory, are a *NotFoundError.
-func Leftover(r Root, name waggle.TeamName, o Options) (*Team, error) {
-	if _, err := waggle.ParseTeam(string(name)); err != nil {
+func Leftover(r Root, name protocol.TeamName, o Options) (*Team, error) {
+	if _, err := protocol.ParseTeam(string(name)); err != nil {
 		return nil, fmt.Errorf("team: open: %w", err)
 	}
 	t := newTeam(r, name, o)

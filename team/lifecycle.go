@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // Create makes the team's directories (0700), config.json (0600), the lead's entry and mailbox, and
@@ -28,7 +28,7 @@ func Create(ctx context.Context, r Root, c Config, o Options) (*Team, error) {
 // CreateAs is Create with mailboxes of another layout than Claude Code's. Members
 // that join later get the lead's.
 func CreateAs(ctx context.Context, r Root, c Config, as layout.Layout, o Options) (*Team, error) {
-	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
+	if _, err := protocol.ParseTeam(string(c.Name)); err != nil {
 		return nil, fmt.Errorf("team: create: %w", err)
 	}
 	t := newTeam(r, c.Name, o)
@@ -100,12 +100,12 @@ func (t *Team) complete(c *Config) error {
 		c.CreatedAt = t.now()
 	}
 	if c.LeadAgentID == "" {
-		c.LeadAgentID = waggle.NewAgentID(waggle.Lead, t.name)
+		c.LeadAgentID = protocol.NewAgentID(protocol.Lead, t.name)
 	}
 	given := c.Members
-	lead, ok := c.Member(waggle.Lead)
+	lead, ok := c.Member(protocol.Lead)
 	if !ok {
-		lead = &Member{Name: waggle.Lead}
+		lead = &Member{Name: protocol.Lead}
 	}
 	c.Members = []Member{t.lead(*lead, c.CreatedAt)}
 	for _, m := range given {
@@ -114,7 +114,7 @@ func (t *Team) complete(c *Config) error {
 		case m.kept != nil:
 			c.Members = append(c.Members, m)
 		default:
-			if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
+			if _, err := protocol.ParseNewMember(string(m.Name)); err != nil {
 				return err
 			}
 			if _, err := c.add(t.name, m, false, t.now()); err != nil {
@@ -135,8 +135,8 @@ func (t *Team) lead(m Member, created time.Time) Member {
 			*field = value
 		}
 	}
-	m.Name, m.AgentID = waggle.Lead, waggle.NewAgentID(waggle.Lead, t.name)
-	set(&m.AgentType, string(waggle.Lead))
+	m.Name, m.AgentID = protocol.Lead, protocol.NewAgentID(protocol.Lead, t.name)
+	set(&m.AgentType, string(protocol.Lead))
 	set(&m.TmuxPaneID, "leader")
 	set(&m.BackendType, "in-process")
 	if m.JoinedAt.IsZero() {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Limits for what waggle makes. A registry that another program wrote is read up to the maximal
@@ -31,9 +31,9 @@ func (e *LimitError) Error() string { return e.What + " " + e.Why }
 // CheckName says whether waggle may make a team of this name: kebab case of 3 to
 // 64 characters (seed 002; the real client makes two directories of anything
 // else, protocol §2.5), and not the name of a session's team. Its error is a
-// *waggle.NameError or a *LimitError.
-func CheckName(name string) (waggle.TeamName, error) {
-	n, err := waggle.ParseTeam(name)
+// *protocol.NameError or a *LimitError.
+func CheckName(name string) (protocol.TeamName, error) {
+	n, err := protocol.ParseTeam(name)
 	if err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func CheckName(name string) (waggle.TeamName, error) {
 }
 
 // DescriptionOf is the description of a team that waggle leads and that nobody has described.
-func DescriptionOf(name waggle.TeamName) string { return "team " + string(name) + ", led by waggle" }
+func DescriptionOf(name protocol.TeamName) string { return "team " + string(name) + ", led by waggle" }
 
 // CheckDescription says whether a team may have this description: at most 500
 // characters on one line or several, none of them a control character. The empty

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -77,7 +77,7 @@ func TestMemberCount(t *testing.T) {
 	r := newRoot(t)
 	c := team.Config{Name: "api"}
 	for i := range team.MaxMembers - 1 {
-		c.Members = append(c.Members, team.Member{Name: waggle.MemberName(fmt.Sprintf("w%d", i))})
+		c.Members = append(c.Members, team.Member{Name: protocol.MemberName(fmt.Sprintf("w%d", i))})
 	}
 	tm := create(t, r, c)
 	_, _, err := tm.Add(t.Context(), team.Member{Name: "more"}, false)

@@ -6,22 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 )
 
-// Add registers a member: a free name (see waggle.Unique when dedupe is set, else a taken one is
+// Add registers a member: a free name (see protocol.Unique when dedupe is set, else a taken one is
 // ErrTaken), a colour from the palette when it has none, its agent id, the time it joined when that
 // is zero, and an empty mailbox. It replaces an entry of that name whose member has left. The
 // content of an old mailbox of that name, of either layout, is moved to the archive first (see
 // KeepIn), and its new path is returned, also when registering fails after that: a new member never
 // reads old mail. Order: mailbox, then entry, both under the config's lock.
 func (t *Team) Add(ctx context.Context, m Member, dedupe bool) (added Member, archived string, err error) {
-	if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
+	if _, err := protocol.ParseNewMember(string(m.Name)); err != nil {
 		return Member{}, "", fmt.Errorf("team: add: %w", err)
 	}
 	// The edit may be tried again; a mailbox that was made ready stays so, for
 	// as long as the lock keeps others from taking the name.
-	ready := map[waggle.MemberName]bool{}
+	ready := map[protocol.MemberName]bool{}
 	err = t.update(ctx, "add", func(c *Config) error {
 		added, err = c.add(t.name, m, dedupe, t.now())
 		if err != nil || ready[added.Name] {
@@ -38,24 +38,24 @@ func (t *Team) Add(ctx context.Context, m Member, dedupe bool) (added Member, ar
 }
 
 // add appends a member to c and returns it as it is registered.
-func (c *Config) add(team waggle.TeamName, m Member, dedupe bool, now time.Time) (Member, error) {
+func (c *Config) add(team protocol.TeamName, m Member, dedupe bool, now time.Time) (Member, error) {
 	present := c.Present()
 	if dedupe {
-		m.Name = waggle.Unique(m.Name, present)
+		m.Name = protocol.Unique(m.Name, present)
 	}
-	if slices.ContainsFunc(present, func(n waggle.MemberName) bool { return waggle.SameName(n, m.Name) }) {
+	if slices.ContainsFunc(present, func(n protocol.MemberName) bool { return protocol.SameName(n, m.Name) }) {
 		return Member{}, fmt.Errorf("member %s: %w", show(string(m.Name)), ErrTaken)
 	}
 	if err := m.check(); err != nil {
 		return Member{}, err
 	}
 	c.Members = slices.DeleteFunc(slices.Clone(c.Members), func(old Member) bool {
-		return old.Gone() && waggle.SameName(old.Name, m.Name)
+		return old.Gone() && protocol.SameName(old.Name, m.Name)
 	})
 	if len(c.Members) >= MaxMembers {
 		return Member{}, &LimitError{fmt.Sprintf("member %s:", show(string(m.Name))), fmt.Sprintf("the registry has %d entries, and no more are allowed", len(c.Members))}
 	}
-	m.AgentID = waggle.NewAgentID(m.Name, team)
+	m.AgentID = protocol.NewAgentID(m.Name, team)
 	if m.JoinedAt.IsZero() {
 		m.JoinedAt = now
 	}
@@ -74,7 +74,7 @@ func (c *Config) add(team waggle.TeamName, m Member, dedupe bool, now time.Time)
 // Remove removes a member's entry in a session team, and keeps it with shutdownAt and isActive
 // false in a named one (protocol §9 row 23). A zero at means now. Removing a member that has left
 // changes nothing; an unknown one is a *NotFoundError, the lead is ErrLead. The mailbox stays.
-func (t *Team) Remove(ctx context.Context, name waggle.MemberName, at time.Time) error {
+func (t *Team) Remove(ctx context.Context, name protocol.MemberName, at time.Time) error {
 	if at.IsZero() {
 		at = t.now()
 	}
@@ -86,7 +86,7 @@ func (t *Team) Remove(ctx context.Context, name waggle.MemberName, at time.Time)
 		case m.IsLead():
 			return ErrLead
 		case c.Dialect() == DialectSession:
-			c.Members = slices.DeleteFunc(c.Members, func(m Member) bool { return waggle.SameName(m.Name, name) })
+			c.Members = slices.DeleteFunc(c.Members, func(m Member) bool { return protocol.SameName(m.Name, name) })
 		case !m.Gone():
 			m.IsActive = new(false)
 			m.ShutdownAt = at

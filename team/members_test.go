@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -31,14 +31,14 @@ func TestAddNamesAndColours(t *testing.T) {
 	tm := create(t, r, team.Config{Name: "api"})
 	for i := range 10 {
 		m, archived := add(t, tm, team.Member{Name: "tester"}, true)
-		want := waggle.MemberName("tester")
+		want := protocol.MemberName("tester")
 		if i > 0 {
-			want += waggle.MemberName("-" + string("0123456789:"[i+1]))
+			want += protocol.MemberName("-" + string("0123456789:"[i+1]))
 			if i == 9 {
 				want = "tester-10"
 			}
 		}
-		if m.Name != want || m.AgentID != waggle.NewAgentID(want, "api") || m.Color != team.Palette[i%8] || archived != "" {
+		if m.Name != want || m.AgentID != protocol.NewAgentID(want, "api") || m.Color != team.Palette[i%8] || archived != "" {
 			t.Errorf("%d: %+v %q", i, m, archived)
 		}
 		if got := read(t, filepath.Join(r.InboxesDir("api"), string(want)+".json")); got != "[]" {
@@ -51,7 +51,7 @@ func TestAddNamesAndColours(t *testing.T) {
 	if m, _ := add(t, tm, team.Member{Name: "Tester"}, true); m.Name != "Tester-11" {
 		t.Errorf("case does not make a name free: %s", m.Name)
 	}
-	for _, name := range []waggle.MemberName{"team-lead", "lead", "main", "../x", "42", "", "a.b", "nul"} {
+	for _, name := range []protocol.MemberName{"team-lead", "lead", "main", "../x", "42", "", "a.b", "nul"} {
 		if _, _, err := tm.Add(t.Context(), team.Member{Name: name}, true); err == nil {
 			t.Errorf("%q was added", name)
 		}
@@ -174,20 +174,20 @@ func TestAddRefusesAPlantedMailbox(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
-	for _, name := range []waggle.TeamName{"api", "session-0badcafe"} {
+	for _, name := range []protocol.TeamName{"api", "session-0badcafe"} {
 		tm := create(t, r, team.Config{Name: name, Members: []team.Member{{Name: "tester"}, {Name: "writer"}}})
 		var missing *team.NotFoundError
 		if err := tm.Remove(t.Context(), "testre", noon); !errors.As(err, &missing) || missing.What != "member" || !slices.Equal(missing.Near, []string{"tester"}) {
 			t.Errorf("unknown: %v", err)
 		}
-		if err := tm.Remove(t.Context(), waggle.Lead, noon); !errors.Is(err, team.ErrLead) {
+		if err := tm.Remove(t.Context(), protocol.Lead, noon); !errors.Is(err, team.ErrLead) {
 			t.Errorf("the lead: %v", err)
 		}
 		if err := tm.Remove(t.Context(), "TESTER", noon); err != nil {
 			t.Fatal(err)
 		}
 		c := load(t, tm)
-		if diff := cmp.Diff([]waggle.MemberName{"team-lead", "writer"}, c.Present()); diff != "" {
+		if diff := cmp.Diff([]protocol.MemberName{"team-lead", "writer"}, c.Present()); diff != "" {
 			t.Error(diff)
 		}
 		m, kept := c.Member("tester")

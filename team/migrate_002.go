@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // step002 moves the mailboxes of a team of 2.1.150 whose name was not all lower case to the team's

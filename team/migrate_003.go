@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 
-	"waggle"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // step003 gives a lead to a team of seed 002, which has none: leadAgentId, an entry, and a mailbox.
@@ -18,10 +18,10 @@ var step003 = step{
 	config: func(t *Team, c *Config) []string {
 		var done []string
 		if c.SeedForm() {
-			c.LeadAgentID = waggle.NewAgentID(waggle.Lead, t.name)
+			c.LeadAgentID = protocol.NewAgentID(protocol.Lead, t.name)
 			done = append(done, "leadAgentId is "+string(c.LeadAgentID))
 		}
-		if _, ok := c.Member(waggle.Lead); !ok {
+		if _, ok := c.Member(protocol.Lead); !ok {
 			lead := t.lead(Member{}, c.CreatedAt)
 			c.Members = append([]Member{lead}, c.Members...)
 			done = append(done, "team-lead is a member")
@@ -34,7 +34,7 @@ var step003 = step{
 		if err != nil {
 			return nil, err
 		}
-		path := dirs.Path(as, string(waggle.Lead))
+		path := dirs.Path(as, string(protocol.Lead))
 		if exists(path) {
 			return nil, nil
 		}
@@ -44,7 +44,7 @@ var step003 = step{
 				return nil, err
 			}
 			defer home.Close()
-			if err := createInbox(home, boxes[as], waggle.Lead); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := createInbox(home, boxes[as], protocol.Lead); err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, err
 			}
 		}

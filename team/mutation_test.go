@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/team"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -49,7 +49,7 @@ func TestNewerIsReadOnly(t *testing.T) {
 	if err != nil || string(after) != string(before) {
 		t.Errorf("it was changed: %v\n%s", err, after)
 	}
-	if c, err := tm.Load(t.Context()); err != nil || c.Members[len(c.Members)-1].Name != waggle.MemberName("ann") {
+	if c, err := tm.Load(t.Context()); err != nil || c.Members[len(c.Members)-1].Name != protocol.MemberName("ann") {
 		t.Errorf("it is not read: %v", err)
 	}
 }

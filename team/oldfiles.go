@@ -7,19 +7,19 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // PutFilesAway archives the files of an earlier member: it moves the log, the status and the
 // artifacts in the member's directory below tasks/ to the archive, and returns the archive's path,
 // "" when there are none. The next member of that name then starts with an empty directory. No
 // member may use the name.
-func (t *Team) PutFilesAway(name waggle.MemberName) (place string, err error) {
+func (t *Team) PutFilesAway(name protocol.MemberName) (place string, err error) {
 	place, err = t.putFilesAway(name)
 	return place, t.failed("put files away", err)
 }
 
-func (t *Team) putFilesAway(name waggle.MemberName) (string, error) {
+func (t *Team) putFilesAway(name protocol.MemberName) (string, error) {
 	dir := t.root.MemberDir(t.name, name)
 	left, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && left.IsDir() && !holdsFiles(dir) {

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
+	"waggle/protocol"
 )
 
 // KeepIn returns the same team with dir as the archive for old mail instead of
@@ -37,7 +37,7 @@ const maxBox = atomicfile.DefaultMaxSize
 
 // freshInbox makes an empty mailbox. It moves the content of an existing one of that name to the
 // archive first. The caller holds the config's lock.
-func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived string, err error) {
+func (t *Team) freshInbox(ctx context.Context, name protocol.MemberName) (archived string, err error) {
 	home, err := os.OpenRoot(filepath.Dir(t.InboxesDir()))
 	if err != nil {
 		return "", err
@@ -83,7 +83,7 @@ func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived
 // putAway moves a mailbox's content into the archive: it copies it to a file of a fixed name,
 // empties the mailbox, and then renames the copy. After a kill there is either a copy of what is
 // still in the mailbox, which is made anew, or the only copy, which is finished (pending).
-func (t *Team) putAway(ctx context.Context, path string, name waggle.MemberName, b box) (archived string, err error) {
+func (t *Team) putAway(ctx context.Context, path string, name protocol.MemberName, b box) (archived string, err error) {
 	o := t.o
 	o.Rank, o.MaxSize = atomicfile.RankInbox, maxBox
 	err = atomicfile.Edit(ctx, path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
@@ -122,11 +122,11 @@ func (t *Team) archive() string {
 }
 
 // pending is the copy of mail that may not have been removed from its mailbox yet.
-func (t *Team) pending(name waggle.MemberName, b box) string {
+func (t *Team) pending(name protocol.MemberName, b box) string {
 	return filepath.Join(t.archive(), "."+string(name)+b.extension+".pending")
 }
 
-func (t *Team) pendingCopy(name waggle.MemberName, b box) ([]byte, error) {
+func (t *Team) pendingCopy(name protocol.MemberName, b box) ([]byte, error) {
 	data, err := atomicfile.ReadFile(t.pending(name, b), atomicfile.Options{MaxSize: maxBox, Now: t.o.Now})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -134,7 +134,7 @@ func (t *Team) pendingCopy(name waggle.MemberName, b box) ([]byte, error) {
 	return data, err
 }
 
-func (t *Team) writeCopy(name waggle.MemberName, b box, data []byte) error {
+func (t *Team) writeCopy(name protocol.MemberName, b box, data []byte) error {
 	dir := t.archive()
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -155,7 +155,7 @@ func (t *Team) writeCopy(name waggle.MemberName, b box, data []byte) error {
 // nameCopy gives the pending copy its name, <name>-<UTC time>, and returns where
 // it is; "" when there is none. The time is when it is done: mail put away earlier
 // sorts before.
-func (t *Team) nameCopy(name waggle.MemberName, b box) (place string, err error) {
+func (t *Team) nameCopy(name protocol.MemberName, b box) (place string, err error) {
 	from := t.pending(name, b)
 	if !isFile(from) {
 		return "", nil
@@ -176,7 +176,7 @@ func (t *Team) nameCopy(name waggle.MemberName, b box) (place string, err error)
 
 // createInbox makes a mailbox without messages exclusively, and its directory when
 // that is missing.
-func createInbox(home *os.Root, b box, name waggle.MemberName) error {
+func createInbox(home *os.Root, b box, name protocol.MemberName) error {
 	if err := home.Mkdir(b.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

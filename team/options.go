@@ -3,7 +3,7 @@ package team
 import (
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Options are the settings of an open registry. The zero value works.

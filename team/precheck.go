@@ -10,7 +10,7 @@ import (
 	"io"
 	"path"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // precheck reads the names and sizes of a backup that can be read twice, packed or not, before it
@@ -85,7 +85,7 @@ func headers(ctx context.Context, tr *tar.Reader) error {
 func isRegistry(name string) bool {
 	dir, base := path.Split(name)
 	above, team := path.Split(path.Clean(dir))
-	_, err := waggle.ParseTeam(team)
+	_, err := protocol.ParseTeam(team)
 	return base == configName && path.Base(above) == "teams" && err == nil
 }
 

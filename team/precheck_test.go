@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/team"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -189,7 +189,7 @@ func TestKilledWhileAdding(t *testing.T) {
 			t.Errorf("%d %s: %d members", step, at, n)
 		}
 		m, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, true)
-		want := waggle.MemberName("w")
+		want := protocol.MemberName("w")
 		if len(c.Members) == 2 {
 			want = "w-2"
 		}

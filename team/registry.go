@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Team is an open registry. Methods may be used from several goroutines and
 // processes.
 type Team struct {
 	root Root
-	name waggle.TeamName
+	name protocol.TeamName
 	o    atomicfile.Options
 	kept string // where old mail goes; "" is <team>/archive
 }
@@ -28,15 +28,15 @@ type Team struct {
 // long prompts.
 const maxConfig = 16 << 20
 
-func newTeam(r Root, name waggle.TeamName, o Options) *Team {
+func newTeam(r Root, name protocol.TeamName, o Options) *Team {
 	return &Team{root: r, name: name, o: o.file(r.Queue(name))}
 }
 
 // Open finds a team; *NotFoundError when it has no config.json. A team directory
 // or a config.json that is a symbolic link, or not what its name says, is
 // refused. o is for every file operation of the team.
-func Open(r Root, name waggle.TeamName, o Options) (*Team, error) {
-	if _, err := waggle.ParseTeam(string(name)); err != nil {
+func Open(r Root, name protocol.TeamName, o Options) (*Team, error) {
+	if _, err := protocol.ParseTeam(string(name)); err != nil {
 		return nil, fmt.Errorf("team: open: %w", err)
 	}
 	t := newTeam(r, name, o)
@@ -68,7 +68,7 @@ func (t *Team) notFound() error {
 }
 
 // Name is the team's name: that of its directory.
-func (t *Team) Name() waggle.TeamName { return t.name }
+func (t *Team) Name() protocol.TeamName { return t.name }
 
 // Root is the wire tree the team is in.
 func (t *Team) Root() Root { return t.root }
@@ -105,7 +105,7 @@ func (t *Team) spelledInboxes() (dir string, ok bool) {
 		return "", false
 	}
 	raw := rawName(data)
-	spelled, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	spelled, err := protocol.ParseTeam(strings.Map(sanitise, raw))
 	if err != nil || spelled == t.name || !strings.EqualFold(string(spelled), string(t.name)) {
 		return "", false
 	}
@@ -266,11 +266,11 @@ func (t *Team) checkEdit(c *Config) error {
 		if m.kept != nil && m.kept.read.Name == m.Name {
 			continue
 		}
-		if _, err := waggle.ParseMember(string(m.Name)); err != nil {
+		if _, err := protocol.ParseMember(string(m.Name)); err != nil {
 			return err
 		}
 		for j, other := range c.Members {
-			if i != j && !m.Gone() && !other.Gone() && waggle.SameName(m.Name, other.Name) {
+			if i != j && !m.Gone() && !other.Gone() && protocol.SameName(m.Name, other.Name) {
 				return fmt.Errorf("member %s: %w", show(string(m.Name)), ErrTaken)
 			}
 		}

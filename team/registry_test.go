@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -88,7 +88,7 @@ func TestCreate(t *testing.T) {
 	r := newRoot(t)
 	tm, err := team.Create(t.Context(), r, team.Config{
 		Name: "api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
-		Members: []team.Member{{Name: "w1"}, {Name: waggle.Lead, Cwd: "/w"}},
+		Members: []team.Member{{Name: "w1"}, {Name: protocol.Lead, Cwd: "/w"}},
 	}, options())
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for _, name := range []waggle.TeamName{"api", "API"} {
+	for _, name := range []protocol.TeamName{"api", "API"} {
 		if _, err := team.Create(t.Context(), r, team.Config{Name: name}, options()); !errors.Is(err, team.ErrExists) {
 			t.Errorf("%s again: %v", name, err)
 		}
@@ -223,16 +223,16 @@ func TestOpen(t *testing.T) {
 	if _, err := team.Open(r, "api", options()); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no root: %v", err)
 	}
-	for _, name := range []waggle.TeamName{"api", "api-docs", "web", "session-0badcafe"} {
+	for _, name := range []protocol.TeamName{"api", "api-docs", "web", "session-0badcafe"} {
 		create(t, r, team.Config{Name: name})
 	}
 	write(t, filepath.Join(r.Path, "teams", "api.deleted-1", "config.json"), "{}")
 	write(t, filepath.Join(r.Path, "teams", "bare", "inboxes", "w.json"), "[]")
 	names, err := r.Names()
-	if diff := cmp.Diff([]waggle.TeamName{"api", "api-docs", "session-0badcafe", "web"}, names); err != nil || diff != "" {
+	if diff := cmp.Diff([]protocol.TeamName{"api", "api-docs", "session-0badcafe", "web"}, names); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	for name, near := range map[waggle.TeamName][]string{
+	for name, near := range map[protocol.TeamName][]string{
 		"API2": {"api"}, "bare": nil, "wbe": {"web"}, "session": {"session-0badcafe"},
 	} {
 		_, err := team.Open(r, name, options())
@@ -261,7 +261,7 @@ func TestSymlinkedTeamIsRefused(t *testing.T) {
 		t.Error("opened through a link")
 	}
 	names, err := r.Names()
-	if diff := cmp.Diff([]waggle.TeamName{"real"}, names); err != nil || diff != "" {
+	if diff := cmp.Diff([]protocol.TeamName{"real"}, names); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	// A directory that becomes a link after it was opened.

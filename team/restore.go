@@ -11,16 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/protocol"
 )
 
 // Restore makes a team named as of an unpacked backup, as whose config edit may be
 // changed; edit may be nil. The team appears whole or not at all, its tasks before
 // it. It fails with ErrExists when a team of that name, in any case, is there, or a
 // task list that is neither empty nor the one of the backup, file by file. The directories and files that it makes are private.
-func (u *Unpacked) Restore(ctx context.Context, as waggle.TeamName, edit func(*Config), o Options) (*Team, error) {
-	if _, err := waggle.ParseTeam(string(as)); err != nil {
+func (u *Unpacked) Restore(ctx context.Context, as protocol.TeamName, edit func(*Config), o Options) (*Team, error) {
+	if _, err := protocol.ParseTeam(string(as)); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
 	t := newTeam(u.root, as, o)
@@ -114,7 +114,7 @@ func (u *Unpacked) tasksFit(dir string) (empty bool, err error) {
 
 // Fits reports by its error, ErrExists, that Restore would fail in a tree because of what is there. It changes
 // nothing.
-func (u *Unpacked) Fits(r Root, as waggle.TeamName) error {
+func (u *Unpacked) Fits(r Root, as protocol.TeamName) error {
 	if err := newTeam(r, as, Options{}).free(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("team: restore %s: %w", as, err)
 	}
@@ -151,11 +151,11 @@ func readTree(dir string) (map[string][sha256.Size]byte, error) {
 }
 
 // rename gives a config another team's name, where it holds the old one.
-func (c *Config) rename(from, to waggle.TeamName) {
+func (c *Config) rename(from, to protocol.TeamName) {
 	c.Name = to
-	moved := func(id waggle.AgentID) waggle.AgentID {
+	moved := func(id protocol.AgentID) protocol.AgentID {
 		if name, ok := strings.CutSuffix(string(id), "@"+string(from)); ok {
-			return waggle.AgentID(name + "@" + string(to))
+			return protocol.AgentID(name + "@" + string(to))
 		}
 		return id
 	}

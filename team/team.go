@@ -24,7 +24,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Root is the wire tree: the directory that holds teams/ and tasks/.
@@ -43,17 +43,17 @@ type Root struct {
 
 // Kept are the directories of a team outside of the tree.
 type Kept struct {
-	Team  waggle.TeamName
+	Team  protocol.TeamName
 	Dir   string // in place of teams/<team>
 	Tasks string // in place of tasks/<team>
 }
 
 // Led reports which teams waggle leads.
-type Led interface{ Leads(waggle.TeamName) bool }
+type Led interface{ Leads(protocol.TeamName) bool }
 
 // Queue is the directory for the queue files of a team's locks: Locks for a team that another
 // program leads; "": they are beside the locked files.
-func (r Root) Queue(t waggle.TeamName) string {
+func (r Root) Queue(t protocol.TeamName) string {
 	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Led != nil && !r.Led.Leads(t)) {
 		return r.Locks
 	}
@@ -61,7 +61,7 @@ func (r Root) Queue(t waggle.TeamName) string {
 }
 
 // TeamDir is teams/<team>, or the directory of Kept.
-func (r Root) TeamDir(t waggle.TeamName) string {
+func (r Root) TeamDir(t protocol.TeamName) string {
 	if r.Kept.Dir != "" && t == r.Kept.Team {
 		return r.Kept.Dir
 	}
@@ -70,16 +70,16 @@ func (r Root) TeamDir(t waggle.TeamName) string {
 
 // InboxesDir is teams/<team>/inboxes. Team.InboxesDir finds the one that is in
 // use, which for teams of 2.1.150 can be another.
-func (r Root) InboxesDir(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), "inboxes") }
+func (r Root) InboxesDir(t protocol.TeamName) string { return filepath.Join(r.TeamDir(t), "inboxes") }
 
 // MailboxDir is teams/<team>/mailbox, of teams with the layout of lines.
-func (r Root) MailboxDir(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), mailboxName) }
+func (r Root) MailboxDir(t protocol.TeamName) string { return filepath.Join(r.TeamDir(t), mailboxName) }
 
 // ConfigPath is teams/<team>/config.json.
-func (r Root) ConfigPath(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), configName) }
+func (r Root) ConfigPath(t protocol.TeamName) string { return filepath.Join(r.TeamDir(t), configName) }
 
 // TasksDir is tasks/<team>, or the directory of Kept.
-func (r Root) TasksDir(t waggle.TeamName) string {
+func (r Root) TasksDir(t protocol.TeamName) string {
 	if r.Kept.Tasks != "" && t == r.Kept.Team {
 		return r.Kept.Tasks
 	}
@@ -87,7 +87,7 @@ func (r Root) TasksDir(t waggle.TeamName) string {
 }
 
 // MemberDir is tasks/<team>/<member>: output.log, task-status.json, artifacts/.
-func (r Root) MemberDir(t waggle.TeamName, m waggle.MemberName) string {
+func (r Root) MemberDir(t protocol.TeamName, m protocol.MemberName) string {
 	return filepath.Join(r.TasksDir(t), string(m))
 }
 
@@ -104,7 +104,7 @@ const (
 // Names lists the teams that have a config.json, sorted. Directories whose name
 // is not a valid team name, and symbolic links, are left out. No teams directory
 // means no teams.
-func (r Root) Names() ([]waggle.TeamName, error) {
+func (r Root) Names() ([]protocol.TeamName, error) {
 	names, _, err := r.list()
 	return names, err
 }
@@ -116,7 +116,7 @@ func (r Root) Unnamed() ([]error, error) {
 	return unnamed, err
 }
 
-func (r Root) list() (names []waggle.TeamName, unnamed []error, err error) {
+func (r Root) list() (names []protocol.TeamName, unnamed []error, err error) {
 	entries, err := os.ReadDir(r.teams())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -129,7 +129,7 @@ func (r Root) list() (names []waggle.TeamName, unnamed []error, err error) {
 		if err != nil || !info.Mode().IsRegular() || !e.IsDir() {
 			continue
 		}
-		if name, err := waggle.ParseTeam(e.Name()); err != nil {
+		if name, err := protocol.ParseTeam(e.Name()); err != nil {
 			unnamed = append(unnamed, err)
 		} else {
 			names = append(names, name)
@@ -148,7 +148,7 @@ const (
 )
 
 // DialectOf returns the dialect of a team by its name.
-func DialectOf(name waggle.TeamName) Dialect {
+func DialectOf(name protocol.TeamName) Dialect {
 	if name.OfSession() {
 		return DialectSession
 	}

@@ -21,7 +21,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Limits of a backup that is read. They count the unpacked bytes, whatever the headers say.
@@ -329,7 +329,7 @@ func (x *unpacker) own(name string, data []byte) error {
 	if h.Version > BackupVersion {
 		return &BackupError{Entry: name, Why: fmt.Sprintf("has version %d, this program reads up to %d", h.Version, BackupVersion)}
 	}
-	if _, err := waggle.ParseTeam(string(h.Team)); err != nil {
+	if _, err := protocol.ParseTeam(string(h.Team)); err != nil {
 		return &BackupError{Entry: name, Why: err.Error()}
 	}
 	x.u.Header = h
@@ -355,7 +355,7 @@ func (x *unpacker) place(name string) string {
 			}
 			continue // /home/somebody/.claude of another program's tar
 		}
-		team, err := waggle.ParseTeam(parts[i+1])
+		team, err := protocol.ParseTeam(parts[i+1])
 		if err != nil {
 			return ""
 		}

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 )
 
 // Problem is one violation that Validate found.
@@ -90,11 +90,11 @@ var (
 func (v *validator) top(o *jsonobj.Object, claude bool) {
 	name, ok := v.Text(o, "", "name", true)
 	if claude {
-		if _, err := waggle.ParseTeam(name); ok && err != nil && !clientSpelled(name) {
+		if _, err := protocol.ParseTeam(name); ok && err != nil && !clientSpelled(name) {
 			v.Add("/name", "%v", err)
 		}
 		if id, ok := v.Text(o, "", "leadAgentId", true); ok {
-			if _, _, err := waggle.AgentID(id).Parse(); err != nil && !spelledID(waggle.AgentID(id), name) {
+			if _, _, err := protocol.AgentID(id).Parse(); err != nil && !spelledID(protocol.AgentID(id), name) {
 				v.Add("/leadAgentId", "%v", err)
 			}
 		}
@@ -140,17 +140,17 @@ func (v *validator) members(o *jsonobj.Object, claude bool) {
 			v.Add(base+"/name", "%s is the name of an earlier member", show(name))
 		}
 		present = append(present, name)
-		lead = lead || strings.EqualFold(name, string(waggle.Lead))
+		lead = lead || strings.EqualFold(name, string(protocol.Lead))
 	}
 	if claude && !lead {
-		v.Add("/members", "has no %s", waggle.Lead)
+		v.Add("/members", "has no %s", protocol.Lead)
 	}
 }
 
 // member checks one entry and returns its name.
 func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) string {
 	name, ok := v.Text(m, base, "name", true)
-	if _, err := waggle.ParseMember(name); ok && err != nil {
+	if _, err := protocol.ParseMember(name); ok && err != nil {
 		v.Add(base+"/name", "%v", err)
 	}
 	if id, ok := v.Text(m, base, "agentId", true); ok && id != name+"@"+team {

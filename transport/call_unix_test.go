@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"testing"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -109,7 +109,7 @@ func TestCallTokens(t *testing.T) {
 		t.Errorf("with the token for messages: %v", err)
 	}
 	c = dialed(t, s)
-	if _, err := c.Send(t.Context(), waggle.Address{}, waggle.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}); err == nil {
+	if _, err := c.Send(t.Context(), protocol.Address{}, protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}); err == nil {
 		t.Error("the spawn token sent a message")
 	}
 	if err := c.Ping(t.Context()); err != nil {

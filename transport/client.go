@@ -15,16 +15,16 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
 	"waggle/internal/peer"
+	"waggle/protocol"
 )
 
 // Client is a connection to a socket. Its methods may be called from several
 // goroutines; requests are answered in the order in which they were written.
 type Client struct {
 	c    *net.UnixConn
-	addr waggle.Address
-	team waggle.TeamName
+	addr protocol.Address
+	team protocol.TeamName
 	name string
 	pid  int // of the process at the other end
 
@@ -50,7 +50,7 @@ func (e *NotSocketError) Error() string { return fmt.Sprintf("%s is %s, not a so
 // this user. Errors: *NotFoundError when no process serves there, *NotSocketError when the path is
 // not a socket, *RefusedError when the hello was not accepted.
 func Dial(ctx context.Context, path, token string) (*Client, error) {
-	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: path}
+	addr := protocol.Address{Scheme: protocol.SchemeUDS, Target: path}
 	if err := isSocket(addr); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 const nameInstead = "use the member's name: its mailbox takes messages while it does not run"
 
 // isSocket returns an error when the path of an address is not a socket.
-func isSocket(a waggle.Address) error {
+func isSocket(a protocol.Address) error {
 	fi, err := os.Stat(a.Target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -125,14 +125,14 @@ func (c *Client) hello(ctx context.Context, token string) error {
 		return ctx.Err()
 	}
 	c.c.SetDeadline(time.Time{})
-	c.team, c.name, c.next = waggle.TeamName(h.Team), h.Name, 1
+	c.team, c.name, c.next = protocol.TeamName(h.Team), h.Name, 1
 	go c.read(r)
 	return nil
 }
 
 // Team and Name say whose socket it is: a member's, or OperatorSocket.
-func (c *Client) Team() waggle.TeamName { return c.team }
-func (c *Client) Name() string          { return c.name }
+func (c *Client) Team() protocol.TeamName { return c.team }
+func (c *Client) Name() string            { return c.name }
 
 // PID is the process that serves the socket, as the kernel says.
 func (c *Client) PID() int { return c.pid }
@@ -263,7 +263,7 @@ func (c *Client) post(req request) {
 // a member's own, to may be zero. It returns when the message is in the mailbox.
 // After an error without an answer it may be there all the same; sending the same
 // envelope, with the same msg_id, again does not put it there twice.
-func (c *Client) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+func (c *Client) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error) {
 	raw, err := compact(c.addr, env)
 	if err != nil {
 		return Receipt{}, err
@@ -280,7 +280,7 @@ func (c *Client) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 }
 
 // compact writes an envelope without line ends.
-func compact(to waggle.Address, env waggle.Envelope) (json.RawMessage, error) {
+func compact(to protocol.Address, env protocol.Envelope) (json.RawMessage, error) {
 	raw, err := env.MarshalJSON()
 	if !utf8.Valid(raw) || !utf8.ValidString(env.Text) || !utf8.ValidString(env.From) {
 		return nil, &RefusedError{To: to, Why: "the message is not UTF-8"}
@@ -328,7 +328,7 @@ type Sockets struct {
 var _ Sender = Sockets{}
 
 // Send implements Sender. A relative path is relative to the working directory.
-func (s Sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+func (s Sockets) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error) {
 	path, err := filepath.Abs(to.Target)
 	if err != nil {
 		return Receipt{}, err
@@ -346,5 +346,5 @@ func (s Sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 		return Receipt{}, err
 	}
 	defer c.Close()
-	return c.Send(ctx, waggle.Address{}, env)
+	return c.Send(ctx, protocol.Address{}, env)
 }

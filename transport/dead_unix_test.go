@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/transport"
 )
 

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 )
 
 // SocketDirs are the directories of a team's sockets and of their keys. Both are private (0700) and

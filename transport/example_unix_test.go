@@ -11,15 +11,15 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
 // desk is a host that puts every message into one mailbox.
 type desk struct{ box mailbox.Store }
 
-func (d desk) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (d desk) Take(ctx context.Context, _ transport.Peer, _ protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	return transport.Deposit(ctx, d.box, env)
 }
 
@@ -53,7 +53,7 @@ func ExampleDial() {
 		return
 	}
 	defer c.Close()
-	receipt, err := c.Send(ctx, waggle.Address{}, waggle.Envelope{From: "bob", Text: "the tests are green", MsgID: "1"})
+	receipt, err := c.Send(ctx, protocol.Address{}, protocol.Envelope{From: "bob", Text: "the tests are green", MsgID: "1"})
 	fmt.Println(c.Name(), receipt.State, err)
 	// Output: ann written <nil>
 }

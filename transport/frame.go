@@ -9,8 +9,8 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"waggle"
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
+	"waggle/protocol"
 )
 
 // version is the version of the socket protocol, and of the path under which HTTP endpoints take
@@ -36,7 +36,7 @@ const (
 // Limits of the socket protocol, in bytes of one line.
 const (
 	maxHello = 4 << 10
-	maxFrame = 6*waggle.MaxText + 256<<10 // a text may grow sixfold (\u0000)
+	maxFrame = 6*protocol.MaxText + 256<<10 // a text may grow sixfold (\u0000)
 )
 
 var errLineTooLong = errors.New("the line is too long")

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // Host receives the messages of an endpoint: the runtime of a member or of a leader, or a command.
@@ -21,7 +21,7 @@ import (
 type Host interface {
 	// Take puts a message into the mailbox of its address and wakes its reader. The peer's identity
 	// does not prove who the message is from.
-	Take(ctx context.Context, from Peer, to waggle.Address, env waggle.Envelope) (Receipt, error)
+	Take(ctx context.Context, from Peer, to protocol.Address, env protocol.Envelope) (Receipt, error)
 	// Refused gets each connection or message that was refused, for the record.
 	Refused(ctx context.Context, r Refusal)
 }
@@ -52,8 +52,8 @@ func (p Peer) String() string {
 // Refusal is an attempt to use an endpoint without the right to.
 type Refusal struct {
 	Peer Peer
-	Team waggle.TeamName // whose endpoint it is, or which the URL named; "" when that was none
-	At   string          // the socket's path or the URL's
+	Team protocol.TeamName // whose endpoint it is, or which the URL named; "" when that was none
+	At   string            // the socket's path or the URL's
 	Why  string
 	More int // refusals before this one that went unrecorded because there were too many
 }
@@ -69,7 +69,7 @@ func (r Refusal) String() string {
 // RemoteError is an answer of the other side after which the same may be tried
 // again: CodeLocked, CodeBusy or CodeFailed.
 type RemoteError struct {
-	To      waggle.Address
+	To      protocol.Address
 	Code    Code
 	Message string
 }
@@ -77,7 +77,7 @@ type RemoteError struct {
 func (e *RemoteError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Message) }
 
 // answer makes an error of what the other side said.
-func answer(to waggle.Address, code Code, message string) error {
+func answer(to protocol.Address, code Code, message string) error {
 	switch code {
 	case CodeNotFound:
 		return &NotFoundError{To: to, Why: message}
@@ -131,7 +131,7 @@ const maxFrom = 256
 
 // arrival is a message as it came in.
 type arrival struct {
-	env waggle.Envelope
+	env protocol.Envelope
 	sum [sha256.Size]byte // of its bytes
 }
 
@@ -143,9 +143,9 @@ func parseMessage(raw []byte, now time.Time) (arrival, error) {
 		return a, &invalidError{"envelope: " + err.Error()}
 	}
 	if _, ok := o.Get("timestamp"); !ok {
-		o.Set("timestamp", jsonobj.AppendString(nil, waggle.FormatTime(now)))
+		o.Set("timestamp", jsonobj.AppendString(nil, protocol.FormatTime(now)))
 	}
-	a.env, err = waggle.ParseEnvelope(o.Append(nil, 0))
+	a.env, err = protocol.ParseEnvelope(o.Append(nil, 0))
 	a.env.Read = false
 	return a, a.check(err)
 }
@@ -156,8 +156,8 @@ func (a arrival) check(err error) error {
 	switch {
 	case err != nil:
 		return &invalidError{"envelope: " + err.Error()}
-	case len(env.Text) > waggle.MaxText: // before what it says
-		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
+	case len(env.Text) > protocol.MaxText: // before what it says
+		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), protocol.MaxText)}
 	case env.From == "" || len(env.From) > maxFrom:
 		return &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
 	case env.Text == "":
@@ -193,7 +193,7 @@ const maxRemembered = 1024
 
 // take gives the host a message that was not taken before, and returns the earlier receipt for one
 // that was. The same msg_id on another message is refused.
-func (o *once) take(ctx context.Context, h Host, from Peer, to waggle.Address, a arrival) (Receipt, error) {
+func (o *once) take(ctx context.Context, h Host, from Peer, to protocol.Address, a arrival) (Receipt, error) {
 	id := to.String() + " " + a.env.MsgID
 	o.mu.Lock()
 	if o.known == nil {

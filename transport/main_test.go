@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -41,7 +41,7 @@ const deadline = 30 * time.Second
 // count of how often it was woken.
 type host struct {
 	mu      sync.Mutex
-	boxes   map[waggle.MemberName]mailbox.Store
+	boxes   map[protocol.MemberName]mailbox.Store
 	fail    error
 	woken   int
 	refused []transport.Refusal
@@ -49,15 +49,15 @@ type host struct {
 	tried   chan struct{} // gets a value for every message, while there is room
 }
 
-func newHost(names ...waggle.MemberName) *host {
-	h := &host{boxes: map[waggle.MemberName]mailbox.Store{}, record: make(chan struct{}, 1000), tried: make(chan struct{}, 2)}
+func newHost(names ...protocol.MemberName) *host {
+	h := &host{boxes: map[protocol.MemberName]mailbox.Store{}, record: make(chan struct{}, 1000), tried: make(chan struct{}, 2)}
 	for _, n := range names {
 		h.boxes[n] = mailbox.NewMemory(mailbox.Options{})
 	}
 	return h
 }
 
-func (h *host) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (h *host) Take(ctx context.Context, _ transport.Peer, to protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	select {
@@ -86,7 +86,7 @@ func (h *host) Refused(_ context.Context, r transport.Refusal) {
 }
 
 // entries returns the entries of a mailbox.
-func (h *host) entries(t *testing.T, name waggle.MemberName) []mailbox.Entry {
+func (h *host) entries(t *testing.T, name protocol.MemberName) []mailbox.Entry {
 	t.Helper()
 	e, err := h.boxes[name].Entries(context.Background())
 	if err != nil {
@@ -164,6 +164,6 @@ func dial(t testing.TB, p transport.SocketDirs, s *transport.Socket) *transport.
 	return c
 }
 
-func message(id, text string) waggle.Envelope {
-	return waggle.Envelope{From: "bob", Text: text, Timestamp: "2026-01-02T03:04:05.006Z", MsgV: 1, MsgID: id, Type: "message"}
+func message(id, text string) protocol.Envelope {
+	return protocol.Envelope{From: "bob", Text: text, Timestamp: "2026-01-02T03:04:05.006Z", MsgV: 1, MsgID: id, Type: "message"}
 }

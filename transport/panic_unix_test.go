@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/internal/caught"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
 // tripping is a host that panics over a message.
 type tripping struct{ *host }
 
-func (tripping) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelope) (transport.Receipt, error) {
+func (tripping) Take(context.Context, transport.Peer, protocol.Address, protocol.Envelope) (transport.Receipt, error) {
 	panic("tripped")
 }
 
@@ -30,7 +30,7 @@ func TestSocketPanics(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(context.Background()) }()
 	c := dial(t, p, s)
-	if _, err := c.Send(t.Context(), waggle.Address{}, message("m1", "x")); err == nil {
+	if _, err := c.Send(t.Context(), protocol.Address{}, message("m1", "x")); err == nil {
 		t.Error("it was taken")
 	}
 	select {

@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode"
 
-	"waggle"
 	"waggle/internal/peer"
+	"waggle/protocol"
 )
 
 // SessionSocket is the messaging socket of a Claude Code session. It takes words and sends no
@@ -49,7 +49,7 @@ const (
 // process listens there, *RefusedError when the path is not the session's own socket; after other
 // errors the session may or may not have the words.
 func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) (read bool, err error) {
-	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: s.Path}
+	addr := protocol.Address{Scheme: protocol.SchemeUDS, Target: s.Path}
 	if err := s.check(addr); err != nil {
 		return false, err
 	}
@@ -61,7 +61,7 @@ func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) 
 	return read, err
 }
 
-func unreachable(addr waggle.Address, err error) error {
+func unreachable(addr protocol.Address, err error) error {
 	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Missing: MissingSession}
 }
 
@@ -77,7 +77,7 @@ const maxReply = 4 << 10
 // *NotSocketError for another file, *RefusedError when a process of another user listens; after other errors the
 // listener may or may not have the words.
 func (l Listener) Say(ctx context.Context, by Speaker, msgID, text string) (answer string, heard bool, err error) {
-	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: string(l)}
+	addr := protocol.Address{Scheme: protocol.SchemeUDS, Target: string(l)}
 	if err := isSocket(addr); err != nil {
 		return "", false, err
 	}
@@ -93,19 +93,19 @@ func (l Listener) Say(ctx context.Context, by Speaker, msgID, text string) (answ
 	return answer, heard, err
 }
 
-func silent(addr waggle.Address, err error) error {
+func silent(addr protocol.Address, err error) error {
 	return &NotFoundError{To: addr, Why: "no program takes the words: " + err.Error(), Hint: "start the program that listens there, or use a member's name"}
 }
 
 // outgoing is one message to a socket that takes words.
 type outgoing struct {
-	at                 waggle.Address
+	at                 protocol.Address
 	by                 Speaker
 	msgID, text, token string
 	// verify refuses the process that listens; nothing is written before.
-	verify func(waggle.Address, *net.UnixConn) error
+	verify func(protocol.Address, *net.UnixConn) error
 	// unreachable is the error when nobody takes the connection.
-	unreachable func(waggle.Address, error) error
+	unreachable func(protocol.Address, error) error
 }
 
 // say connects, writes the words, ends its side and gives the rest of the connection to hear, whose errors but a
@@ -152,7 +152,7 @@ func (o outgoing) say(ctx context.Context, hear func(io.Reader) error) error {
 
 // check verifies the path before a connection: a socket of this user in a directory that only this
 // user can enter, and no link.
-func (s SessionSocket) check(addr waggle.Address) error {
+func (s SessionSocket) check(addr protocol.Address) error {
 	refuse := func(format string, args ...any) error {
 		return &RefusedError{To: addr, Why: fmt.Sprintf(format, args...)}
 	}
@@ -184,7 +184,7 @@ func (s SessionSocket) check(addr waggle.Address) error {
 }
 
 // verify asks the kernel who listens.
-func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
+func (s SessionSocket) verify(addr protocol.Address, c *net.UnixConn) error {
 	other, err := peer.Of(c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", addr, err)
@@ -203,7 +203,7 @@ func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
 }
 
 // sameUser asks the kernel whose process listens.
-func sameUser(addr waggle.Address, c *net.UnixConn) error {
+func sameUser(addr protocol.Address, c *net.UnixConn) error {
 	other, err := peer.Of(c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", addr, err)

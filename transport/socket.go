@@ -15,16 +15,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waggle"
 	"waggle/internal/caught"
 	"waggle/internal/peer"
+	"waggle/protocol"
 )
 
 // SocketOptions say which socket to serve. All fields but Who are required.
 type SocketOptions struct {
 	Dirs SocketDirs
 	Name string // a member's, or OperatorSocket
-	Team waggle.TeamName
+	Team protocol.TeamName
 	Host Host
 	Rand io.Reader // of the token
 	Now  func() time.Time
@@ -420,7 +420,7 @@ func (ss *session) answer(ctx context.Context, req request) {
 
 // message reads what is to be sent and to whom: at a member's socket to that
 // member only.
-func (ss *session) message(req request) (to waggle.Address, a arrival, err error) {
+func (ss *session) message(req request) (to protocol.Address, a arrival, err error) {
 	name := ss.s.o.Name
 	if a, err = parseMessage(req.env, ss.s.o.Now()); err != nil {
 		return to, a, err
@@ -429,15 +429,15 @@ func (ss *session) message(req request) (to waggle.Address, a arrival, err error
 		return to, a, &invalidError{"the operator's socket needs to know to whom: say \"to\""}
 	}
 	if req.to == "" {
-		return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}, a, nil
+		return protocol.Address{Scheme: protocol.SchemeMember, Member: protocol.MemberName(name)}, a, nil
 	}
-	if to, err = waggle.ParseAddress(req.to); err != nil {
+	if to, err = protocol.ParseAddress(req.to); err != nil {
 		return to, a, &invalidError{err.Error()}
 	}
 	switch {
-	case to.Scheme != waggle.SchemeMember || to.Team != "" && to.Team != ss.s.o.Team:
+	case to.Scheme != protocol.SchemeMember || to.Team != "" && to.Team != ss.s.o.Team:
 		return to, a, &RefusedError{To: to, Why: fmt.Sprintf("this socket takes messages for members of team %s only", ss.s.o.Team)}
-	case name != OperatorSocket && to.Member != waggle.MemberName(name):
+	case name != OperatorSocket && to.Member != protocol.MemberName(name):
 		return to, a, &RefusedError{To: to, Why: fmt.Sprintf("this socket is %s's", name)}
 	}
 	to.Team = ""

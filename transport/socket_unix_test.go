@@ -21,10 +21,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -39,7 +39,7 @@ func TestSocketSend(t *testing.T) {
 	text := "<b>hello</b> \u2028 \"you\"\n"
 	for i := range 3 {
 		env := message(fmt.Sprint("m", i), text)
-		got, err := c.Send(t.Context(), waggle.Address{}, env)
+		got, err := c.Send(t.Context(), protocol.Address{}, env)
 		if want := (transport.Receipt{MsgID: env.MsgID, State: transport.Written, Ahead: i}); err != nil || got != want {
 			t.Fatalf("receipt %+v, %v, want %+v", got, err, want)
 		}
@@ -49,13 +49,13 @@ func TestSocketSend(t *testing.T) {
 		t.Errorf("the same again: %+v, %v", got, err)
 	}
 	var refused *transport.RefusedError
-	for to, env := range map[string]waggle.Envelope{"ann": message("m1", "other"), "eve": message("m9", text), "ann@web": message("m9", text)} {
+	for to, env := range map[string]protocol.Envelope{"ann": message("m1", "other"), "eve": message("m9", text), "ann@web": message("m9", text)} {
 		if _, err := c.Send(t.Context(), address(t, to), env); !errors.As(err, &refused) {
 			t.Errorf("to %s: %v, want a refusal", to, err)
 		}
 	}
-	for _, env := range []waggle.Envelope{{From: "bob", MsgID: "x"}, {Text: "x", MsgID: "x"}, {From: "bob", Text: "x"}, message("x", "\xff")} {
-		if _, err := c.Send(t.Context(), waggle.Address{}, env); !errors.As(err, &refused) {
+	for _, env := range []protocol.Envelope{{From: "bob", MsgID: "x"}, {Text: "x", MsgID: "x"}, {From: "bob", Text: "x"}, message("x", "\xff")} {
+		if _, err := c.Send(t.Context(), protocol.Address{}, env); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v, want a refusal", env, err)
 		}
 	}
@@ -99,7 +99,7 @@ func TestSocketFailures(t *testing.T) {
 		h.mu.Lock()
 		h.fail = tc.fail
 		h.mu.Unlock()
-		var to waggle.Address
+		var to protocol.Address
 		if tc.to != "" {
 			to = address(t, tc.to)
 		}
@@ -295,7 +295,7 @@ func TestSocketWatch(t *testing.T) {
 	}
 	// Pushes and answers share the connection.
 	s.Changed()
-	if _, err := c.Send(t.Context(), waggle.Address{}, message("m1", "hello")); err != nil {
+	if _, err := c.Send(t.Context(), protocol.Address{}, message("m1", "hello")); err != nil {
 		t.Error(err)
 	}
 	if err := s.Close(); err != nil {
@@ -321,7 +321,7 @@ func TestSocketManyClients(t *testing.T) {
 		for j := range each {
 			wg.Go(func() {
 				env := message(fmt.Sprint(i, "-", j/2), fmt.Sprint(i, "-", j/2)) // each twice
-				if _, err := c.Send(t.Context(), waggle.Address{}, env); err != nil {
+				if _, err := c.Send(t.Context(), protocol.Address{}, env); err != nil {
 					t.Error(err)
 				}
 			})
@@ -432,7 +432,7 @@ func TestSocketLongPath(t *testing.T) {
 	if len(s.Path()) > 103 || !strings.HasPrefix(s.Path(), "/tmp/waggle-") || s.Path() != p.Path("ann") {
 		t.Errorf("the socket lies at %s", s.Path())
 	}
-	to := waggle.Address{Scheme: waggle.SchemeUDS, Target: p.Path("ann")}
+	to := protocol.Address{Scheme: protocol.SchemeUDS, Target: p.Path("ann")}
 	if r, err := (transport.Sockets{Keys: []string{p.Keys}}).Send(t.Context(), to, message("m1", "hello")); err != nil || r.State != transport.Written {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -474,7 +474,7 @@ func TestSockets(t *testing.T) {
 		s.Path():                        func(err error) bool { return err == nil },
 		filepath.Join(link, "ann.sock"): func(err error) bool { return err == nil },
 	} {
-		_, err := sender.Send(t.Context(), waggle.Address{Scheme: waggle.SchemeUDS, Target: path}, message(path, "hello"))
+		_, err := sender.Send(t.Context(), protocol.Address{Scheme: protocol.SchemeUDS, Target: path}, message(path, "hello"))
 		if !want(err) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -558,7 +558,7 @@ func TestStaleSocket(t *testing.T) {
 		t.Fatalf("the dead server left no socket: %v", err)
 	}
 	s := serve(t, p, "ann", h)
-	if _, err := dial(t, p, s).Send(t.Context(), waggle.Address{}, message("m1", "hello")); err != nil {
+	if _, err := dial(t, p, s).Send(t.Context(), protocol.Address{}, message("m1", "hello")); err != nil {
 		t.Error(err)
 	}
 }

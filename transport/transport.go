@@ -1,7 +1,7 @@
 // Package transport carries messages to addresses. A Sender serves one scheme; a Router holds one
 // for each and is a Sender itself.
 //
-//	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{Open: open}}
+//	r := transport.Router{protocol.SchemeMember: transport.Mailboxes{Open: open}}
 //	receipt, err := r.Send(ctx, to, envelope)
 //
 // By every transport a message ends in its receiver's mailbox: the mailbox is durable, keeps the
@@ -20,8 +20,8 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // Sender brings envelopes to the addresses of its scheme. Its methods may be
@@ -30,7 +30,7 @@ type Sender interface {
 	// Send carries one envelope to an address and returns when the receiver has it, or ctx ends. A
 	// receiver that does not exist is an error of type *NotFoundError; one that refuses the
 	// message, *RefusedError.
-	Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error)
+	Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error)
 }
 
 // State says how far a message has come.
@@ -51,8 +51,8 @@ type Receipt struct {
 
 // SchemeError reports a scheme without a Sender.
 type SchemeError struct {
-	Scheme waggle.Scheme
-	Known  []waggle.Scheme
+	Scheme protocol.Scheme
+	Known  []protocol.Scheme
 }
 
 func (e *SchemeError) Error() string {
@@ -75,7 +75,7 @@ const (
 
 // NotFoundError reports an address without a listener or a member that does not exist.
 type NotFoundError struct {
-	To   waggle.Address
+	To   protocol.Address
 	Why  string // what was found instead
 	Hint string // the next step; may be empty
 	// Missing is the kind of the missing receiver, when a face can suggest a command for it.
@@ -86,21 +86,21 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Wh
 
 // RefusedError says that the receiver refuses the message. Sending the same again does not help.
 type RefusedError struct {
-	To  waggle.Address
+	To  protocol.Address
 	Why string
 }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s refused the message: %s", e.To, e.Why) }
 
 // Router sends by the scheme of an address. It is not changed once it is used.
-type Router map[waggle.Scheme]Sender
+type Router map[protocol.Scheme]Sender
 
 var _ Sender = Router{}
 
 // Send gives the envelope to the sender of the address's scheme; a scheme without
 // one is a *SchemeError. An address of everyone is not one message: it is resolved
 // before.
-func (r Router) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+func (r Router) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error) {
 	s := r[to.Scheme]
 	if s == nil {
 		return Receipt{}, &SchemeError{Scheme: to.Scheme, Known: slices.Sorted(maps.Keys(r))}
@@ -113,14 +113,14 @@ func (r Router) Send(ctx context.Context, to waggle.Address, env waggle.Envelope
 type Mailboxes struct {
 	// Open returns the mailbox of a member address. It says so when there is no
 	// such member: a message must not make a mailbox.
-	Open func(ctx context.Context, to waggle.Address) (mailbox.Store, error)
+	Open func(ctx context.Context, to protocol.Address) (mailbox.Store, error)
 }
 
 var _ Sender = Mailboxes{}
 
 // Send implements Sender. A message with a msg_id that the mailbox has is not added again
 // (mailbox.AppendOnce). Errors are those of Open and of mailbox.Store.Append.
-func (s Mailboxes) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+func (s Mailboxes) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error) {
 	box, err := s.Open(ctx, to)
 	if err != nil {
 		return Receipt{}, err
@@ -130,11 +130,11 @@ func (s Mailboxes) Send(ctx context.Context, to waggle.Address, env waggle.Envel
 
 // Deposit appends a message to a mailbox and counts the unread entries before it. A mailbox that
 // cannot be read now but takes the message is no error: Ahead is then 0.
-func Deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope) (Receipt, error) {
+func Deposit(ctx context.Context, box mailbox.Store, env protocol.Envelope) (Receipt, error) {
 	return deposit(ctx, box, env, func() error { return box.Append(ctx, env) })
 }
 
-func deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope, put func() error) (Receipt, error) {
+func deposit(ctx context.Context, box mailbox.Store, env protocol.Envelope, put func() error) (Receipt, error) {
 	r := Receipt{MsgID: env.MsgID, State: Written}
 	if unread, err := box.Unread(ctx); err == nil {
 		r.Ahead = len(unread)

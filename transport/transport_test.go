@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
-func address(t *testing.T, s string) waggle.Address {
+func address(t *testing.T, s string) protocol.Address {
 	t.Helper()
-	a, err := waggle.ParseAddress(s)
+	a, err := protocol.ParseAddress(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,27 +25,27 @@ func TestRouter(t *testing.T) {
 	t.Parallel()
 	box := mailbox.NewMemory(mailbox.Options{})
 	missing := errors.New("no such member")
-	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
+	r := transport.Router{protocol.SchemeMember: transport.Mailboxes{Open: func(_ context.Context, to protocol.Address) (mailbox.Store, error) {
 		if to.Member != "ann" {
 			return nil, missing
 		}
 		return box, nil
 	}}}
 	for ahead := range 3 {
-		env := waggle.Envelope{From: "bob", Text: "hello", MsgID: fmt.Sprint("m", ahead)}
+		env := protocol.Envelope{From: "bob", Text: "hello", MsgID: fmt.Sprint("m", ahead)}
 		got, err := r.Send(t.Context(), address(t, "ann"), env)
 		if want := (transport.Receipt{MsgID: env.MsgID, State: transport.Written, Ahead: ahead}); err != nil || got != want {
 			t.Errorf("receipt %+v, %v, want %+v", got, err, want)
 		}
 	}
-	if _, err := r.Send(t.Context(), address(t, "ann"), waggle.Envelope{From: "bob", Text: "hello", MsgID: "m1"}); err != nil {
+	if _, err := r.Send(t.Context(), address(t, "ann"), protocol.Envelope{From: "bob", Text: "hello", MsgID: "m1"}); err != nil {
 		t.Errorf("the same message again: %v", err)
 	}
-	if _, err := r.Send(t.Context(), address(t, "eve"), waggle.Envelope{}); !errors.Is(err, missing) {
+	if _, err := r.Send(t.Context(), address(t, "eve"), protocol.Envelope{}); !errors.Is(err, missing) {
 		t.Errorf("a member that is not there: %v", err)
 	}
 	for _, to := range []string{"uds:/run/x.sock", "bridge:1", "http://127.0.0.1:1/", "*"} {
-		_, err := r.Send(t.Context(), address(t, to), waggle.Envelope{})
+		_, err := r.Send(t.Context(), address(t, to), protocol.Envelope{})
 		var scheme *transport.SchemeError
 		if !errors.As(err, &scheme) || scheme.Scheme != address(t, to).Scheme || !strings.HasSuffix(err.Error(), "only to: member") {
 			t.Errorf("%s: %v", to, err)
@@ -59,15 +59,15 @@ func TestRouter(t *testing.T) {
 func ExampleRouter() {
 	ctx := context.Background()
 	box := mailbox.NewMemory(mailbox.Options{})
-	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{
-		Open: func(context.Context, waggle.Address) (mailbox.Store, error) { return box, nil },
+	r := transport.Router{protocol.SchemeMember: transport.Mailboxes{
+		Open: func(context.Context, protocol.Address) (mailbox.Store, error) { return box, nil },
 	}}
-	to, err := waggle.ParseAddress("ann@api")
+	to, err := protocol.ParseAddress("ann@api")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	receipt, err := r.Send(ctx, to, waggle.Envelope{From: "bob", Text: "the tests are green", MsgID: "1"})
+	receipt, err := r.Send(ctx, to, protocol.Envelope{From: "bob", Text: "the tests are green", MsgID: "1"})
 	fmt.Println(receipt.State, receipt.Ahead, err)
 	// Output: written 0 <nil>
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // WebOptions are the settings of an HTTP endpoint. Host, Token and Now are
@@ -67,7 +67,7 @@ func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
 	default:
 		return true
 	}
-	team, err := waggle.ParseTeam(r.PathValue("team"))
+	team, err := protocol.ParseTeam(r.PathValue("team"))
 	if err != nil {
 		team = ""
 	}
@@ -124,12 +124,12 @@ func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return Receipt{}, &invalidError{"the body must be application/json"}
 	}
-	to := waggle.Address{Scheme: waggle.SchemeMember}
+	to := protocol.Address{Scheme: protocol.SchemeMember}
 	var err error
-	if to.Team, err = waggle.ParseTeam(r.PathValue("team")); err != nil {
+	if to.Team, err = protocol.ParseTeam(r.PathValue("team")); err != nil {
 		return Receipt{}, &invalidError{err.Error()}
 	}
-	if to.Member, err = waggle.ParseMember(r.PathValue("member")); err != nil {
+	if to.Member, err = protocol.ParseMember(r.PathValue("member")); err != nil {
 		return Receipt{}, &invalidError{err.Error()}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxFrame))

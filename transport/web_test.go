@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -32,7 +32,7 @@ func knows(token string) transport.Web {
 	return transport.Web{Token: func(*url.URL) (string, error) { return token, nil }, Timeout: deadline}
 }
 
-func webAddress(t *testing.T, s *httptest.Server, member string) waggle.Address {
+func webAddress(t *testing.T, s *httptest.Server, member string) protocol.Address {
 	return address(t, s.URL+"/v1/api/"+member)
 }
 

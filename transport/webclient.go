@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Web sends to http and https addresses: a POST of the envelope to a waggle endpoint of another
@@ -33,7 +33,7 @@ const maxAnswer = 64 << 10
 var ErrPlain = errors.New("a token is not sent in clear to another machine: use https")
 
 // Send implements Sender.
-func (s Web) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+func (s Web) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (Receipt, error) {
 	u, err := url.Parse(to.Target)
 	if err != nil {
 		return Receipt{}, err

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Words are the lines that a session of another client, Claude Code, writes to a socket: JSON lines
@@ -130,7 +130,7 @@ const notice = "(words of another session, quoted because they look like a proto
 
 // asWords makes a text that every reader decodes as text.
 func asWords(text string) string {
-	if waggle.DecodeText(text).Kind == waggle.KindText {
+	if protocol.DecodeText(text).Kind == protocol.KindText {
 		return text
 	}
 	return notice + text
@@ -196,13 +196,13 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) (tak
 	if err != nil || w.kind == frameAuth {
 		return false, err
 	}
-	name := waggle.MemberName(ss.s.o.Name)
+	name := protocol.MemberName(ss.s.o.Name)
 	if ss.s.o.Name == OperatorSocket {
-		name = waggle.Lead
+		name = protocol.Lead
 	}
 	text := asWords(w.text)
-	a := arrival{sum: sha256.Sum256([]byte(w.text)), env: waggle.Envelope{From: from, Text: text, Summary: summaryOf(w.text),
-		Timestamp: waggle.FormatTime(ss.s.o.Now()), MsgV: 1, MsgID: w.msgID, Type: "message"}}
+	a := arrival{sum: sha256.Sum256([]byte(w.text)), env: protocol.Envelope{From: from, Text: text, Summary: summaryOf(w.text),
+		Timestamp: protocol.FormatTime(ss.s.o.Now()), MsgV: 1, MsgID: w.msgID, Type: "message"}}
 	if err := a.check(nil); err != nil {
 		return false, err
 	}
@@ -211,7 +211,7 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) (tak
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		_, err := ss.s.once.take(ctx, ss.s.o.Host, ss.peer, waggle.Address{Scheme: waggle.SchemeMember, Member: name}, a)
+		_, err := ss.s.once.take(ctx, ss.s.o.Host, ss.peer, protocol.Address{Scheme: protocol.SchemeMember, Member: name}, a)
 		if err == nil || codeOf(err) != CodeLocked {
 			return err == nil, err
 		}

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
 
 // takes has a process take a member's conversation, as the operator.
-func (c *crew) takes(name, taker waggle.MemberName, now bool) {
+func (c *crew) takes(name, taker protocol.MemberName, now bool) {
 	c.t.Helper()
 	c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		m, _ := l.Member(name)
@@ -25,7 +25,7 @@ func (c *crew) takes(name, taker waggle.MemberName, now bool) {
 }
 
 // ends ends a process that has taken a conversation.
-func (c *crew) ends(taker waggle.MemberName) {
+func (c *crew) ends(taker protocol.MemberName) {
 	c.mu.Lock()
 	c.stopped[taker] = true
 	c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *crew) ends(taker waggle.MemberName) {
 }
 
 // out reports that a member has let its conversation go to the one who took it last.
-func (c *crew) out(name waggle.MemberName) func() bool {
+func (c *crew) out(name protocol.MemberName) func() bool {
 	return func() (out bool) {
 		c.look(name, func(l *control.Leader, w *control.Worker) {
 			m, _ := l.Member(name)
@@ -226,7 +226,7 @@ func TestTakenOverCrash(t *testing.T) {
 		c.procs["ann"].die()
 		kill()
 		<-c.ended["ann"]
-		c.procs[waggle.Lead].die()
+		c.procs[protocol.Lead].die()
 		c.works("ann")
 		c.stays("nothing begins", func() bool { return n == 1 && c.out("ann")() })
 		c.ends("taker")

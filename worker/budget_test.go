@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -37,7 +37,7 @@ func TestBudgetPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		kill := c.works("ann")
-		c.budget(record.Budgets{Members: map[waggle.MemberName]record.Limit{"ann": tokens(100)}})
+		c.budget(record.Budgets{Members: map[protocol.MemberName]record.Limit{"ann": tokens(100)}})
 		c.order("ann", "1", c.spends("r1", 100))
 		c.order("ann", "2", c.spends("r2", 10))
 		c.until("over", c.finished("ann", "1"))

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/agent"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -103,11 +103,11 @@ func (a *args) bad(why string) error {
 
 // verdict is the answer to a request for permission.
 type verdict struct {
-	Allowed bool             `json:"allowed"`
-	ID      waggle.RequestID `json:"id,omitempty"`
-	Input   json.RawMessage  `json:"input,omitempty"` // the exact input that may run
-	Reason  string           `json:"reason"`
-	By      string           `json:"by"`
+	Allowed bool               `json:"allowed"`
+	ID      protocol.RequestID `json:"id,omitempty"`
+	Input   json.RawMessage    `json:"input,omitempty"` // the exact input that may run
+	Reason  string             `json:"reason"`
+	By      string             `json:"by"`
 }
 
 // callAsk asks the gate about a call that the process, or its client, runs itself. When callAsk
@@ -137,7 +137,7 @@ func (h host) callDone(ctx context.Context, a args) (any, error) {
 	r := agent.Ran{Tail: a.text("tail"), Err: a.text("error")}
 	a.read("exit_code", &r.ExitCode)
 	a.read("failed", &r.Failed)
-	id := waggle.RequestID(a.text("id"))
+	id := protocol.RequestID(a.text("id"))
 	h.w.mu.Lock()
 	claim, ok := h.t.claims[id]
 	h.w.mu.Unlock()
@@ -213,7 +213,7 @@ func (h host) callSay(ctx context.Context, a args) (any, error) {
 		return nil, a.bad("say wants a text")
 	}
 	if to == "" {
-		to = string(waggle.Lead)
+		to = string(protocol.Lead)
 	}
 	return struct{}{}, h.Say(ctx, to, text, summary)
 }
@@ -224,7 +224,7 @@ func (h host) callProgress(ctx context.Context, a args) (any, error) {
 		return nil, a.bad("progress wants a phase")
 	}
 	if h.t.task == nil { // there is no task to report about: it is said in words
-		return struct{}{}, h.Say(ctx, string(waggle.Lead), message, phase)
+		return struct{}{}, h.Say(ctx, string(protocol.Lead), message, phase)
 	}
 	return struct{}{}, h.Progress(ctx, phase, message)
 }
@@ -276,7 +276,7 @@ type readMail struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-func messages(mails []waggle.Mail) any {
+func messages(mails []protocol.Mail) any {
 	out := struct {
 		Messages []readMail `json:"messages"`
 	}{[]readMail{}}

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/commands"
-	"waggle/internal/gitdir"
+	"waggle/internal/fs/gitdir"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -45,7 +45,7 @@ type Confinement interface {
 // Confining has the settings of a Confinement.
 type Confining struct {
 	Want    record.Sandbox
-	Name    waggle.MemberName
+	Name    protocol.MemberName
 	Tree    string   // the directory that is the member's own: its worktree, else its working directory
 	Real    string   // Tree without links, when the member joined; "": that is not on record
 	Own     string   // its directory in the wire tree, with its log and status
@@ -180,8 +180,8 @@ func thinks(o Options, m *control.Member) agent.Agent {
 // unconfined is the error of a member that does not start.
 func unconfined(o Options, m *control.Member, own string, err error) error {
 	err = fmt.Errorf("worker %s: %w: %w", m.Name, ErrUnconfined, err)
-	now := waggle.FormatTime(o.Minter.Now())
-	return errors.Join(err, task.WriteState(own, task.State{AgentID: waggle.NewAgentID(m.Name, o.Team),
+	now := protocol.FormatTime(o.Minter.Now())
+	return errors.Join(err, task.WriteState(own, task.State{AgentID: protocol.NewAgentID(m.Name, o.Team),
 		Status: task.MemberError, StartedAt: now, LastActiveAt: now, ErrorMessage: tidy(err.Error())}))
 }
 

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
+	"waggle/protocol"
 )
 
 // kinds are the operations that can fail, by process. Operations that only read are left out: a
 // death after them changes nothing.
-var kinds = map[waggle.MemberName][]string{
-	waggle.Lead: {"append leader", "send", "mark", "gone", "entries", "refresh leader", "refresh peer"},
-	"ann":       {"append leader", "append own", "send", "mark", "board", "run", "entries", "refresh leader", "refresh own", "board read"},
-	"bob":       {"append own", "send", "mark", "board", "run"},
+var kinds = map[protocol.MemberName][]string{
+	protocol.Lead: {"append leader", "send", "mark", "gone", "entries", "refresh leader", "refresh peer"},
+	"ann":         {"append leader", "append own", "send", "mark", "board", "run", "entries", "refresh leader", "refresh own", "board read"},
+	"bob":         {"append own", "send", "mark", "board", "run"},
 }
 
 func reads(kind string) bool {
@@ -26,7 +26,7 @@ func reads(kind string) bool {
 
 // point is one operation at which one fault happens.
 type point struct {
-	process waggle.MemberName
+	process protocol.MemberName
 	kind    string
 	n       int
 	what    fault
@@ -36,7 +36,7 @@ func (p point) String() string { return fmt.Sprintf("%s %s %d %s", p.process, p.
 
 // points lists every operation of a run without faults, once for each fault.
 func points(counts map[string]int) (ps []point) {
-	for _, name := range []waggle.MemberName{waggle.Lead, "ann", "bob"} {
+	for _, name := range []protocol.MemberName{protocol.Lead, "ann", "bob"} {
 		for _, kind := range kinds[name] {
 			for n := 1; n <= counts[string(name)+" "+kind]; n++ {
 				ways := []fault{dieBefore, dieAfter, failBefore, failAfter}
@@ -131,7 +131,7 @@ func TestPointsReachEverything(t *testing.T) {
 		}
 		for k := range s.faults.count {
 			name, kind, _ := strings.Cut(k, " ")
-			if !slices.Contains(kinds[waggle.MemberName(name)], kind) && name != "bob" {
+			if !slices.Contains(kinds[protocol.MemberName(name)], kind) && name != "bob" {
 				t.Errorf("%s did %q, which no fault is tried on", name, kind)
 			}
 		}

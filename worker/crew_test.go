@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -26,19 +26,19 @@ type crew struct {
 	stop  context.CancelFunc
 	l     *leader.Leader
 	wg    sync.WaitGroup
-	ended map[waggle.MemberName]chan error
+	ended map[protocol.MemberName]chan error
 }
 
 // inBubble runs a test with a crew in a synctest bubble: the clock moves when
 // everything waits, and a goroutine that is left over fails the test.
-func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...waggle.MemberName) {
+func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...protocol.MemberName) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var joined []record.Joined
 		for _, m := range members {
 			joined = append(joined, record.Joined{Name: m})
 		}
-		c := &crew{t: t, ended: map[waggle.MemberName]chan error{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
+		c := &crew{t: t, ended: map[protocol.MemberName]chan error{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
 			Allow: policy.MustRules("Bash(echo:*)", "Bash(npm run allowed:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
 		c.ctx, c.stop = context.WithCancel(t.Context())
 		defer func() {
@@ -58,7 +58,7 @@ func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...waggle.
 // leads starts the leader.
 func (c *crew) leads() {
 	c.t.Helper()
-	p := c.process(c.ctx, waggle.Lead)
+	p := c.process(c.ctx, protocol.Lead)
 	l, err := c.openLeader(p)
 	if err != nil {
 		c.t.Fatal(err)
@@ -79,7 +79,7 @@ func (c *crew) leads() {
 }
 
 // works starts a member's process and returns how to kill it.
-func (c *crew) works(name waggle.MemberName) (kill context.CancelFunc) {
+func (c *crew) works(name protocol.MemberName) (kill context.CancelFunc) {
 	ctx, kill := context.WithCancel(c.ctx)
 	ended := make(chan error, 1)
 	c.ended[name] = ended
@@ -104,7 +104,7 @@ func (c *crew) until(what string, cond func() bool) {
 }
 
 // order assigns a task.
-func (c *crew) order(name waggle.MemberName, id string, do play) {
+func (c *crew) order(name protocol.MemberName, id string, do play) {
 	c.t.Helper()
 	c.mu.Lock()
 	c.plays[id] = do
@@ -116,7 +116,7 @@ func (c *crew) order(name waggle.MemberName, id string, do play) {
 }
 
 // over reports whether a task's turn has ended, and how.
-func (c *crew) over(name waggle.MemberName, id string) (over, completed bool) {
+func (c *crew) over(name protocol.MemberName, id string) (over, completed bool) {
 	c.look(name, func(l *control.Leader, _ *control.Worker) {
 		m, _ := l.Member(name)
 		over, completed = m.Turns[id] != nil, m.Done[id] != nil
@@ -124,7 +124,7 @@ func (c *crew) over(name waggle.MemberName, id string) (over, completed bool) {
 	return over, completed
 }
 
-func (c *crew) finished(name waggle.MemberName, id string) func() bool {
+func (c *crew) finished(name protocol.MemberName, id string) func() bool {
 	return func() bool { over, _ := c.over(name, id); return over }
 }
 
@@ -183,7 +183,7 @@ func (c *crew) runs(cmd string) int {
 }
 
 // note is what the leader was told of a task's turn.
-func (c *crew) note(name waggle.MemberName, id string) (note string) {
+func (c *crew) note(name protocol.MemberName, id string) (note string) {
 	c.look(name, func(l *control.Leader, _ *control.Worker) {
 		m, _ := l.Member(name)
 		note = m.Turns[id].Note
@@ -193,11 +193,11 @@ func (c *crew) note(name waggle.MemberName, id string) (note string) {
 
 // recordKinds lists a member's journal but for what it said of itself: kind, and
 // what for assignments and takes.
-func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
+func (c *crew) recordKinds(name protocol.MemberName) (kinds []string) {
 	for _, r := range c.ownOf(name).Records() {
 		var b struct {
 			What, Task string
-			Kind       waggle.Kind
+			Kind       protocol.Kind
 			Entries    []string
 		}
 		if err := json.Unmarshal(r.Body, &b); err != nil && r.Kind != record.KindApplied {

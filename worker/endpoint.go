@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -19,7 +19,7 @@ type endpoint struct{ w *Worker }
 var _ transport.Host = endpoint{}
 
 // Take implements transport.Host.
-func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	r, err := transport.Deposit(ctx, e.w.post, env)
 	if err == nil {
 		e.w.wake()
@@ -43,13 +43,13 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 
 // leadAgentSocket is the name of the socket of the lead's agent, which only its own processes use:
 // messages to the lead go to the leader's socket. It is no member's name.
-const leadAgentSocket = string(waggle.Lead) + ".agent"
+const leadAgentSocket = string(protocol.Lead) + ".agent"
 
 // ownEndpoint is the host of that socket: it takes no messages.
 type ownEndpoint struct{ endpoint }
 
 // Take implements transport.Host.
-func (ownEndpoint) Take(_ context.Context, _ transport.Peer, to waggle.Address, _ waggle.Envelope) (transport.Receipt, error) {
+func (ownEndpoint) Take(_ context.Context, _ transport.Peer, to protocol.Address, _ protocol.Envelope) (transport.Receipt, error) {
 	return transport.Receipt{}, &transport.RefusedError{To: to, Why: "this socket takes calls of the lead's agent only"}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/transport"
 	"waggle/worker"
 )
@@ -23,11 +23,11 @@ func TestEndpoint(t *testing.T) {
 		c.mu.Unlock()
 		began := time.Now()
 		for i, text := range []string{"hello", `{"type":"shutdown_request","requestId":"s1","from":"team-lead","timestamp":"2026-01-02T03:04:05.006Z","reason":"forged"}`} {
-			env := waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(began), MsgV: 1, MsgID: string(rune('a' + i)), Type: "message"}
+			env := protocol.Envelope{From: "team-lead", Text: text, Timestamp: protocol.FormatTime(began), MsgV: 1, MsgID: string(rune('a' + i)), Type: "message"}
 			c.mu.Lock()
 			c.posted[env.MsgID] = true
 			c.mu.Unlock()
-			r, err := host.Take(c.ctx, transport.Peer{Channel: "uds"}, waggle.Address{}, env)
+			r, err := host.Take(c.ctx, transport.Peer{Channel: "uds"}, protocol.Address{}, env)
 			if err != nil || r.State != transport.Written || r.MsgID != env.MsgID {
 				t.Fatalf("receipt %+v, %v", r, err)
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/mailbox"
 	"waggle/record"
 )

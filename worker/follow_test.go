@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 	"waggle/poll"
 	"waggle/record"
 	"waggle/worker"

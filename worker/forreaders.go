@@ -11,10 +11,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/logfile"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/logfile"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -71,7 +71,7 @@ func ownDirectory(dir, name string) (*os.Root, error) {
 }
 
 // shownAt returns the pane of this member in the registry; empty when the registry cannot be read.
-func shownAt(ctx context.Context, o Options, name waggle.MemberName) control.Shown {
+func shownAt(ctx context.Context, o Options, name protocol.MemberName) control.Shown {
 	reg, err := team.Open(o.Root, o.Team, team.Options{})
 	if err != nil {
 		return control.Shown{}

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -102,7 +102,7 @@ func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered
 	h.hear(ctx)
 	found := h.look(c)
 	for {
-		call, err = h.ask(ctx, waggle.KindPermissionRequest, found.ask(h.w.p.Added), found.whole || len(c.Argv) == 0)
+		call, err = h.ask(ctx, protocol.KindPermissionRequest, found.ask(h.w.p.Added), found.whole || len(c.Argv) == 0)
 		if errors.Is(err, errLookAgain) {
 			found = h.again(found)
 			continue
@@ -164,7 +164,7 @@ func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
 			a.PlanFile = path
 		}
 	}
-	return h.question(ctx, waggle.KindPlanApprovalRequest, a)
+	return h.question(ctx, protocol.KindPlanApprovalRequest, a)
 }
 
 // Network implements agent.Gate. A text that cannot be read as one host is denied
@@ -181,7 +181,7 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 		return no, err
 	}
 	a := record.Ask{Host: name, Port: port, Reason: reason}
-	ans, err := h.question(ctx, waggle.KindSandboxPermissionRequest, a)
+	ans, err := h.question(ctx, protocol.KindSandboxPermissionRequest, a)
 	if err != nil || !ans.Allowed {
 		return ans, err
 	}
@@ -191,14 +191,14 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 	return ans, nil
 }
 
-func (h host) question(ctx context.Context, kind waggle.Kind, a record.Ask) (agent.Answer, error) {
+func (h host) question(ctx context.Context, kind protocol.Kind, a record.Ask) (agent.Answer, error) {
 	inner, leave := h.within(ctx)
 	defer leave()
 	call, err := h.ask(inner, kind, a, true)
 	if no, ok := denied(err); ok {
 		return no, nil
 	}
-	if kind == waggle.KindPlanApprovalRequest {
+	if kind == protocol.KindPlanApprovalRequest {
 		err = h.takeBack(ctx, call.key, err)
 	}
 	return call.Answer, err
@@ -237,7 +237,7 @@ var errLookAgain = errors.New("the rules do not answer it any more")
 // ask answers a request from the records of a resumed turn. Otherwise it records the request, sends
 // it when no rule answers it, and waits. It sends a request only with the contents of scripts
 // (whole).
-func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole bool) (answered, error) {
+func (h host) ask(ctx context.Context, kind protocol.Kind, a record.Ask, whole bool) (answered, error) {
 	w := h.w
 	if err := h.unborrowed(ctx); err != nil {
 		return answered{}, err
@@ -246,7 +246,7 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole boo
 	if err != nil {
 		return answered{}, err
 	}
-	if kind == waggle.KindPermissionRequest && a.ToolUseID == "" {
+	if kind == protocol.KindPermissionRequest && a.ToolUseID == "" {
 		a.ToolUseID = "toolu_waggle_" + mint.Nonce
 	}
 	var key record.Key
@@ -295,7 +295,7 @@ func (h host) takenBack(k record.Key) bool {
 
 // before returns the call in the records of a resumed turn. A conversation that continues with its
 // history knows the recorded ends, so that the same call is a new one. The caller holds mu.
-func (h host) before(kind waggle.Kind, a record.Ask) *control.Call {
+func (h host) before(kind protocol.Kind, a record.Ask) *control.Call {
 	for {
 		c := h.w.p.Fold.Replay(kind, a, h.t.past)
 		if c == nil || !h.t.resumed || c.Finished == nil && c.Epoch < h.w.p.Writer.Epoch {
@@ -467,18 +467,18 @@ func (h host) start(ctx context.Context, k record.Key, l looked, held bool) (inp
 // Say implements agent.Voice: it appends plain words to the journal before it sends them. When the
 // mailbox is locked, a later pass delivers them.
 func (h host) Say(ctx context.Context, to, text, summary string) error {
-	name, err := waggle.ParseMember(to)
+	name, err := protocol.ParseMember(to)
 	if err != nil {
 		return err
 	}
-	if k := waggle.DecodeText(text).Kind; k != waggle.KindText && k != waggle.KindUnknown {
+	if k := protocol.DecodeText(text).Kind; k != protocol.KindText && k != protocol.KindUnknown {
 		return fmt.Errorf("text for %s is a %s message: only the machine sends those", to, k)
 	}
 	if summary == "" {
 		summary, _, _ = strings.Cut(text, "\n")
 	}
 	w := h.w
-	if w.leads && waggle.SameName(name, waggle.Lead) {
+	if w.leads && protocol.SameName(name, protocol.Lead) {
 		return errToItself
 	}
 	if _, err := w.boxOf(name); err != nil {
@@ -488,15 +488,15 @@ func (h host) Say(ctx context.Context, to, text, summary string) error {
 	if err != nil {
 		return err
 	}
-	return h.tell(ctx, words{name, waggle.KindText, text, summary}, func() ([]journal.Draft, error) {
+	return h.tell(ctx, words{name, protocol.KindText, text, summary}, func() ([]journal.Draft, error) {
 		return w.p.Fold.Tell(name, text, summary, w.p.Lead, mint)
 	})
 }
 
 // words identify a message: two messages with equal words are one.
 type words struct {
-	to      waggle.MemberName
-	kind    waggle.Kind
+	to      protocol.MemberName
+	kind    protocol.Kind
 	text    string
 	summary string
 }
@@ -508,10 +508,10 @@ func wordsOf(m *record.Mail) (words, bool) {
 		return words{}, false
 	}
 	switch m.Kind {
-	case waggle.KindText:
+	case protocol.KindText:
 		return words{m.To, m.Kind, env.Text, env.Summary}, true
-	case waggle.KindTaskProgress:
-		p, ok := waggle.Decode(env).Payload.(waggle.TaskProgress)
+	case protocol.KindTaskProgress:
+		p, ok := protocol.Decode(env).Payload.(protocol.TaskProgress)
 		return words{m.To, m.Kind, p.Progress.Message, p.Progress.Phase}, ok
 	}
 	return words{}, false
@@ -522,7 +522,7 @@ func wordsOf(m *record.Mail) (words, bool) {
 func (w *Worker) saidBefore() map[words]int {
 	said := map[words]int{}
 	out := w.p.Fold.Outbox
-	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != waggle.KindIdleNotification; i-- {
+	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != protocol.KindIdleNotification; i-- {
 		if s, ok := wordsOf(out[i].Mail); ok && out[i].Seq <= max(w.earlier, w.cut) {
 			said[s]++
 		}
@@ -573,9 +573,9 @@ func (h host) Progress(ctx context.Context, phase, message string) error {
 		return err
 	}
 	id := h.t.work.Task
-	p := waggle.TaskProgress{RequestID: id, Timestamp: waggle.FormatTime(mint.Now), Progress: waggle.Progress{Phase: phase, Message: message}}
-	s := record.Said{ID: waggle.RequestID(id), Task: id, Note: tidy(phase + ": " + message)}
-	return h.tell(ctx, words{waggle.Lead, waggle.KindTaskProgress, message, phase}, func() ([]journal.Draft, error) {
+	p := protocol.TaskProgress{RequestID: id, Timestamp: protocol.FormatTime(mint.Now), Progress: protocol.Progress{Phase: phase, Message: message}}
+	s := record.Said{ID: protocol.RequestID(id), Task: id, Note: tidy(phase + ": " + message)}
+	return h.tell(ctx, words{protocol.Lead, protocol.KindTaskProgress, message, phase}, func() ([]journal.Draft, error) {
 		return h.w.p.Fold.Say(p, s, h.w.p.Lead, mint)
 	})
 }

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // TestLateApprovalIsTold: an agent whose patience has ended is told of an approval that comes later, once: in
@@ -318,7 +318,7 @@ func TestSayToNobody(t *testing.T) {
 		if _, done := c.over("ann", "1"); !done || errs[0] == nil || errs[1] == nil || errs[2] != nil || errs[3] == nil {
 			t.Errorf("completed %v, say: %v", done, errs)
 		}
-		if es, err := c.box(waggle.Lead).Entries(c.ctx); err != nil || len(es) != 3 {
+		if es, err := c.box(protocol.Lead).Entries(c.ctx); err != nil || len(es) != 3 {
 			t.Errorf("the lead has %d entries, want hello, completed, idle", len(es))
 		}
 	}, "ann")

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
@@ -16,6 +15,7 @@ import (
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -50,8 +50,8 @@ const unlistedGrace = 5 * time.Second
 // abroad is Abroad over files.
 type registry struct {
 	root team.Root
-	team waggle.TeamName
-	name waggle.MemberName
+	team protocol.TeamName
+	name protocol.MemberName
 }
 
 func (r registry) Listed(ctx context.Context) (bool, error) {
@@ -167,11 +167,11 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
 	p.Box, p.CheckDirectory = watched, watched.Check
-	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
+	if p.LeadBox, err = mail.Open(protocol.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = true // the other program writes no journal
-	p.Peer = func(waggle.MemberName) (mailbox.Store, error) { return nil, errNotLead }
+	p.Peer = func(protocol.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = registry{o.Root, o.Team, m.Name}
 	if p.Agent = o.Agent; p.Agent == nil {
 		if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
@@ -226,7 +226,7 @@ type onWords struct{ agent.Agent }
 
 func (a onWords) Turn(ctx context.Context, h agent.Host, work agent.Work) (agent.Result, error) {
 	if work.Task == nil {
-		work.Task, work.Mail = &agent.Task{Subject: "words of " + work.Mail[0].From, Instructions: waggle.TextForm(work.Mail...), Cwd: work.Cwd}, nil
+		work.Task, work.Mail = &agent.Task{Subject: "words of " + work.Mail[0].From, Instructions: protocol.TextForm(work.Mail...), Cwd: work.Cwd}, nil
 	}
 	return a.Agent.Turn(ctx, h, work)
 }

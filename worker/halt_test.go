@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -127,7 +127,7 @@ func TestHaltHoldsOverCrash(t *testing.T) {
 		c.procs["ann"].die()
 		kill()
 		<-c.ended["ann"]
-		c.procs[waggle.Lead].die()
+		c.procs[protocol.Lead].die()
 		c.halt()
 		c.works("ann")
 		c.until("it rests", c.rests)

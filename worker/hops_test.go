@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // talk plays a crew whose agents answer every message: bob and ann each other, the lead's agent each notice that bob is
 // idle. do is done in each of bob's turns. It returns how many turns there were after a minute in which nothing came
 // from outside, and how many more words of the operator made.
-func talk(t *testing.T, first waggle.MemberName, do func(context.Context, agent.Host) error) (turns, more int) {
+func talk(t *testing.T, first protocol.MemberName, do func(context.Context, agent.Host) error) (turns, more int) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
@@ -43,7 +43,7 @@ func talk(t *testing.T, first waggle.MemberName, do func(context.Context, agent.
 		c.works("ann")
 		c.works("bob")
 		c.until("both are up", func() bool { return c.fold("ann").Ready != nil && c.fold("bob").Ready != nil })
-		if first == waggle.Lead {
+		if first == protocol.Lead {
 			c.say("bob", "hello", record.Words{}, true)
 		} else {
 			c.chat("bob", string(first), "hello")
@@ -51,7 +51,7 @@ func talk(t *testing.T, first waggle.MemberName, do func(context.Context, agent.
 		kept := map[mailbox.ID]bool{}
 		quiet := func() int {
 			time.Sleep(time.Minute) // the bubble's clock
-			for _, name := range []waggle.MemberName{"ann", "bob"} {
+			for _, name := range []protocol.MemberName{"ann", "bob"} {
 				left, err := c.box(name).Unread(c.ctx)
 				if err != nil || len(left) > 1 {
 					t.Errorf("%s has %d unread, %v", name, len(left), err)
@@ -85,7 +85,7 @@ func TestTalkStops(t *testing.T) {
 	})
 	t.Run("idle notices", func(t *testing.T) {
 		t.Parallel()
-		if turns, more := talk(t, waggle.Lead, nil); turns < 4 || turns > record.MaxHops+1 || more < 2 {
+		if turns, more := talk(t, protocol.Lead, nil); turns < 4 || turns > record.MaxHops+1 || more < 2 {
 			t.Errorf("%d turns, and %d after the operator's words", turns, more)
 		}
 	})
@@ -95,7 +95,7 @@ func TestTalkStops(t *testing.T) {
 			_, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"echo x"}`)}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
 			return err
 		}
-		if turns, _ := talk(t, waggle.Lead, look); turns < 50 {
+		if turns, _ := talk(t, protocol.Lead, look); turns < 50 {
 			t.Errorf("members that work were stopped after %d turns", turns)
 		}
 	})

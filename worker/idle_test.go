@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/protocol"
 )
 
 // TestIdleReasons: every turn ends with one idle notice: available when it went well or
@@ -42,7 +42,7 @@ func TestIdleReasons(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if p, ok := waggle.Decode(env).Payload.(waggle.IdleNotification); ok {
+				if p, ok := protocol.Decode(env).Payload.(protocol.IdleNotification); ok {
 					got[p.CompletedTaskID] += fmt.Sprintf("%s %s %q %q", p.IdleReason, p.CompletedStatus, p.Result, p.FailureReason)
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
 	"waggle/internal/cgroup"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -89,7 +89,7 @@ func Invoked(argv []string) (o Options, ok bool, err error) {
 		o.Root.Path, err = rootPath(root)
 	}
 	if err == nil {
-		o.Team, err = waggle.ParseTeam(name)
+		o.Team, err = protocol.ParseTeam(name)
 	}
 	if err == nil && (!filepath.IsAbs(o.State.Path) || uid == "" || instance == "") {
 		err = errors.New("--dir, --uid and --instance say which member to run")

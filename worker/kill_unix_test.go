@@ -16,16 +16,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -80,7 +80,7 @@ func (m *mortal) journalOptions() journal.Options {
 		}}
 }
 
-func (m *mortal) box(name waggle.MemberName) (mailbox.Store, error) {
+func (m *mortal) box(name protocol.MemberName) (mailbox.Store, error) {
 	dir := mailbox.Dir{Path: team.Root{Path: m.At.Root}.InboxesDir("sim")}
 	return dir.Open(name, mailbox.Options{Hook: m.step})
 }
@@ -131,7 +131,7 @@ func (m *mortal) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own, err := m.box(waggle.Lead)
+	own, err := m.box(protocol.Lead)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (m *mortal) work(ctx context.Context) error {
 		return err
 	}
 	box, err := m.box("ann")
-	leadBox, err2 := m.box(waggle.Lead)
+	leadBox, err2 := m.box(protocol.Lead)
 	root := team.Root{Path: m.At.Root}
 	board, err3 := task.Open(root.TasksDir("sim"), "sim", task.Options{})
 	mem, _ := lead.ByInstance("aa")
@@ -196,7 +196,7 @@ func (m *mortal) work(ctx context.Context) error {
 		return err
 	}
 	return worker.New(worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box, LeadBox: leadBox,
-		Peer:  func(waggle.MemberName) (mailbox.Store, error) { return nil, errors.New("no peers") },
+		Peer:  func(protocol.MemberName) (mailbox.Store, error) { return nil, errors.New("no peers") },
 		Board: board, Agent: a, Exec: plainExec{}, Environ: []string{"PATH=" + os.Getenv("PATH")}, Cwd: mem.Cwd,
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Writer: writer, Nudges: ticks(ctx), Overdue: 50 * time.Millisecond}).Run(ctx)
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/control"
+	"waggle/protocol"
 )
 
 // A session that was told to come back (GateWait) is told when its call is allowed after all: it asks
@@ -25,7 +25,7 @@ func (w *Worker) tellLate(cs []*control.Call) {
 }
 
 // late is what the session is told now, nil when there is nothing.
-func (h host) late() *waggle.Mail {
+func (h host) late() *protocol.Mail {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	late := h.w.late()
@@ -40,7 +40,7 @@ func (h host) late() *waggle.Mail {
 // longestLate is how much of a call's input is repeated to its session.
 const longestLate = 500
 
-func lateMail(late []*control.Call) waggle.Mail {
+func lateMail(late []*control.Call) protocol.Mail {
 	var lines []string
 	for _, c := range late {
 		what := strings.TrimSpace(c.Ask.Tool + " " + c.Input())
@@ -52,5 +52,5 @@ func lateMail(late []*control.Call) waggle.Mail {
 		}
 		lines = append(lines, fmt.Sprintf("%s is approved: ask for it again, with the same input, and it runs: %s", c.ID, clip(what, longestLate)))
 	}
-	return waggle.Mail{From: "system", Summary: "approved", Text: strings.Join(lines, "\n")}
+	return protocol.Mail{From: "system", Summary: "approved", Text: strings.Join(lines, "\n")}
 }

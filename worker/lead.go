@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -57,11 +57,11 @@ func (w *Worker) newsDue() bool {
 }
 
 // newsAgain returns the events that the earlier session got in the resumed turn.
-func (w *Worker) newsAgain() []waggle.Mail {
+func (w *Worker) newsAgain() []protocol.Mail {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if news := w.p.Fold.NewsAgain(w.p.Lead); w.leads && len(news) > 0 {
-		return []waggle.Mail{newsMail(news)}
+		return []protocol.Mail{newsMail(news)}
 	}
 	return nil
 }
@@ -77,12 +77,12 @@ func (w *Worker) asks() []*control.Request {
 
 // asksMail tells the lead's agent which requests it is to answer. It decides by a call, never by
 // words.
-func asksMail(asks []*control.Request) waggle.Mail {
+func asksMail(asks []*control.Request) protocol.Mail {
 	var lines []string
 	for _, r := range asks {
 		lines = append(lines, fmt.Sprintf("request %s (%s) waits for your answer: list_requests shows it, answer_request answers", r.Handle, r.Gate()))
 	}
-	return waggle.Mail{From: "system", Summary: "requests for the lead", Text: strings.Join(lines, "\n")}
+	return protocol.Mail{From: "system", Summary: "requests for the lead", Text: strings.Join(lines, "\n")}
 }
 
 // leadCalls are the calls that the leader answers to the lead's agent.
@@ -95,7 +95,7 @@ var noLeader = &transport.CallError{Code: transport.CodeRefused, Why: "no proces
 func (h host) lead(ctx context.Context, op string, a args) (any, error) {
 	ctx, leave := h.within(ctx)
 	defer leave()
-	path := h.w.leading.Path(string(waggle.Lead))
+	path := h.w.leading.Path(string(protocol.Lead))
 	token, ok := transport.Token([]string{h.w.leading.Keys}, path)
 	if !ok {
 		return nil, noLeader
@@ -119,12 +119,12 @@ var errToItself = errors.New("the lead's own mailbox is where it would be read: 
 
 // newsMail formats events for the session of the lead. The name of its sender is reserved, so that
 // no member has it.
-func newsMail(news []control.News) waggle.Mail {
+func newsMail(news []control.News) protocol.Mail {
 	lines := make([]string, len(news))
 	for i, n := range news {
 		lines[i] = newsLine(n)
 	}
-	return waggle.Mail{From: "system", Summary: "what became of the members", Text: strings.Join(lines, "\n")}
+	return protocol.Mail{From: "system", Summary: "what became of the members", Text: strings.Join(lines, "\n")}
 }
 
 func newsLine(n control.News) string {

@@ -3,10 +3,10 @@ package worker
 import (
 	"slices"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/internal/program"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -42,7 +42,7 @@ func (h host) look(c agent.Call) looked {
 		l.at.Commands = append(l.at.Commands, program.Command(cmd))
 	}
 	h.w.mu.Lock()
-	v := h.w.p.Fold.Judge(waggle.KindPermissionRequest, l.ask(h.w.p.Added), h.w.p.Lead, h.w.p.Minter.Now())
+	v := h.w.p.Fold.Judge(protocol.KindPermissionRequest, l.ask(h.w.p.Added), h.w.p.Lead, h.w.p.Minter.Now())
 	h.w.mu.Unlock()
 	l.whole = v.Decision == policy.Ask
 	l.found = h.w.finder.Look(l.at, l.whole)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // unheard is a message that is in the lead's mailbox and not yet in the lead's journal. A program
@@ -15,8 +15,8 @@ import (
 // notice.
 type unheard struct {
 	seq  uint64
-	kind waggle.Kind
-	env  waggle.Envelope
+	kind protocol.Kind
+	env  protocol.Envelope
 	id   string
 	look time.Time     // time of the next check
 	wait time.Duration // time between the checks after that
@@ -26,8 +26,8 @@ type unheard struct {
 const lastWait = time.Minute
 
 // keepEye remembers a message to the lead, so that resend checks it. The caller holds sending.
-func (w *Worker) keepEye(s control.Sending, env waggle.Envelope) {
-	if s.Mail.To != waggle.Lead || w.p.LeadPrunes {
+func (w *Worker) keepEye(s control.Sending, env protocol.Envelope) {
+	if s.Mail.To != protocol.Lead || w.p.LeadPrunes {
 		return
 	}
 	wait := 3 * w.p.Overdue
@@ -42,7 +42,7 @@ func (w *Worker) resend(ctx context.Context) {
 	defer w.sending.Unlock()
 	w.forget()
 	now := w.p.Minter.Now()
-	var due []waggle.Envelope
+	var due []protocol.Envelope
 	for _, u := range w.unheard {
 		if !now.Before(u.look) {
 			due = append(due, u.env)

@@ -6,11 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestResendLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune}) // so that marking removes entries
-		c.setBox(waggle.Lead, box)
+		c.setBox(protocol.Lead, box)
 		empty := func() int {
 			es, err := box.Entries(c.ctx)
 			if err != nil {
@@ -71,7 +71,7 @@ func TestResendLost(t *testing.T) {
 func TestResendBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune})
-		c.setBox(waggle.Lead, box)
+		c.setBox(protocol.Lead, box)
 		c.board.add("1", "do 1", "ann")
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"syscall"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/spawn"
 	"waggle/task"
 )
@@ -20,7 +20,7 @@ import (
 // effect.
 type process struct {
 	w    *world
-	name waggle.MemberName
+	name protocol.MemberName
 	ctx  context.Context
 	kill context.CancelFunc
 	wg   sync.WaitGroup
@@ -29,7 +29,7 @@ type process struct {
 	dead bool
 }
 
-func (w *world) process(ctx context.Context, name waggle.MemberName) *process {
+func (w *world) process(ctx context.Context, name protocol.MemberName) *process {
 	p := &process{w: w, name: name}
 	p.ctx, p.kill = context.WithCancel(ctx)
 	w.mu.Lock()
@@ -92,7 +92,7 @@ type faults struct {
 	hit   int
 }
 
-func (f *faults) next(name waggle.MemberName, kind string) fault {
+func (f *faults) next(name protocol.MemberName, kind string) fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == nil {
@@ -119,7 +119,7 @@ type mortalJournal struct {
 
 func (m mortalJournal) Refresh(ctx context.Context) error {
 	err := m.p.do("refresh "+m.kind, func() error { return m.j.Refresh(ctx) })
-	if fn := m.p.w.onRefresh.Load(); fn != nil && m.p.name != waggle.Lead && m.kind == "leader" {
+	if fn := m.p.w.onRefresh.Load(); fn != nil && m.p.name != protocol.Lead && m.kind == "leader" {
 		(*fn)()
 	}
 	return err
@@ -169,10 +169,10 @@ func (m mortalJournal) Append(ctx context.Context, wr journal.Writer, propose fu
 type mortalBox struct {
 	p     *process
 	s     mailbox.Store
-	owner waggle.MemberName
+	owner protocol.MemberName
 }
 
-func (m mortalBox) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (m mortalBox) Append(ctx context.Context, entries ...protocol.Envelope) error {
 	err := m.p.do("send", func() error {
 		for _, e := range entries {
 			m.p.w.checkSent(m.p.name, m.owner, e)
@@ -219,17 +219,17 @@ func (m mortalBoard) Blockers(ctx context.Context, id task.ID) (open []task.ID, 
 	return open, err
 }
 
-func (m mortalBoard) Start(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+func (m mortalBoard) Start(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
 	err = m.p.do("board", func() error { t, err = m.b.Start(ctx, id, o); return err })
 	return t, err
 }
 
-func (m mortalBoard) Claim(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+func (m mortalBoard) Claim(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
 	err = m.p.do("board", func() error { t, err = m.b.Claim(ctx, id, o); return err })
 	return t, err
 }
 
-func (m mortalBoard) Complete(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+func (m mortalBoard) Complete(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
 	err = m.p.do("board", func() error {
 		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
 			if !slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Ended && !s.Failed }) {
@@ -242,7 +242,7 @@ func (m mortalBoard) Complete(ctx context.Context, id task.ID, o waggle.MemberNa
 	return t, err
 }
 
-func (m mortalBoard) Pause(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+func (m mortalBoard) Pause(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
 	err = m.p.do("board", func() error {
 		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
 			if slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Taken && !s.Ended }) {

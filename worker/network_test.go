@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -171,8 +171,8 @@ func TestAlarmInTime(t *testing.T) {
 		})
 		time.Sleep(time.Minute) // the bubble's clock
 		began := time.Now()
-		if err := c.box("cleo").Append(t.Context(), waggle.Envelope{From: "team-lead", Text: `{"type":"shutdown_request","requestId":"shutdown-1@cleo","from":"team-lead"}`,
-			Timestamp: waggle.FormatTime(began), MsgV: 1, MsgID: "f", Type: "message"}); err != nil {
+		if err := c.box("cleo").Append(t.Context(), protocol.Envelope{From: "team-lead", Text: `{"type":"shutdown_request","requestId":"shutdown-1@cleo","from":"team-lead"}`,
+			Timestamp: protocol.FormatTime(began), MsgV: 1, MsgID: "f", Type: "message"}); err != nil {
 			t.Fatal(err)
 		}
 		c.until("the alarm", func() bool { return len(c.leaderFold().Unverified) == 1 })

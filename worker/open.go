@@ -12,18 +12,18 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/commands"
-	"waggle/internal/realpath"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/fs/worktree"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -35,7 +35,7 @@ import (
 type Options struct {
 	Root     team.Root
 	State    home.Dir
-	Team     waggle.TeamName
+	Team     protocol.TeamName
 	Instance record.Instance
 	Minter   poll.Minter
 	Environ  []string
@@ -70,7 +70,7 @@ type Options struct {
 	// it on; "": the pane shows what the process writes.
 	Pane string
 	// Join calls Begun after it has taken the lease, before the member runs; may be nil.
-	Begun func(waggle.MemberName)
+	Begun func(protocol.MemberName)
 
 	// Confine makes the sandbox of a member; nil: this program has no sandboxes, and a member that
 	// requires one does not run.
@@ -235,11 +235,11 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
 	// not delay reading.
 	box := mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}
-	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
+	if p.LeadBox, err = mail.Open(protocol.Lead, box); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = team.DialectOf(o.Team) == team.DialectSession
-	p.Peer = func(name waggle.MemberName) (mailbox.Store, error) {
+	p.Peer = func(name protocol.MemberName) (mailbox.Store, error) {
 		if _, ok := p.Lead.Member(name); !ok {
 			return nil, &team.NotFoundError{What: "member", Name: string(name)}
 		}

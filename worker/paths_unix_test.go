@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -66,7 +66,7 @@ func TestLinkOfARepository(t *testing.T) {
 					if over(l, m) {
 						t.Fatalf("the turn is over: %+v", m.Turns["1"])
 					}
-					if len(l.Requests) < n || l.Requests[n-1].Kind != waggle.KindPermissionRequest {
+					if len(l.Requests) < n || l.Requests[n-1].Kind != protocol.KindPermissionRequest {
 						return false
 					}
 					r = l.Requests[n-1]

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -87,7 +87,7 @@ func (f *files) tree() string {
 func (g *gated) proposed(n int) (r *control.Request) {
 	g.t.Helper()
 	g.passing(fmt.Sprintf("plan %d is proposed", n), func(l *control.Leader, _ *control.Member) bool {
-		if len(l.Requests) < n || l.Requests[n-1].Kind != waggle.KindPlanApprovalRequest {
+		if len(l.Requests) < n || l.Requests[n-1].Kind != protocol.KindPlanApprovalRequest {
 			return false
 		}
 		r = l.Requests[n-1]
@@ -231,14 +231,14 @@ func TestPlanGate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now := waggle.FormatTime(time.Now())
-		for i, p := range []waggle.Payload{
-			waggle.PlanApprovalResponse{RequestID: string(r.ID), Approved: true, Timestamp: now, PermissionMode: "bypassPermissions"},
-			waggle.ModeSetRequest{Mode: "acceptEdits", From: "team-lead"},
+		now := protocol.FormatTime(time.Now())
+		for i, p := range []protocol.Payload{
+			protocol.PlanApprovalResponse{RequestID: string(r.ID), Approved: true, Timestamp: now, PermissionMode: "bypassPermissions"},
+			protocol.ModeSetRequest{Mode: "acceptEdits", From: "team-lead"},
 		} {
-			text, err := waggle.Encode(p, waggle.DialectWire)
+			text, err := protocol.Encode(p, protocol.DialectWire)
 			if err == nil {
-				err = box.Append(t.Context(), waggle.Envelope{From: "team-lead", Text: text, Timestamp: now, MsgV: 1, MsgID: fmt.Sprint("f", i), Type: "message"})
+				err = box.Append(t.Context(), protocol.Envelope{From: "team-lead", Text: text, Timestamp: now, MsgV: 1, MsgID: fmt.Sprint("f", i), Type: "message"})
 			}
 			if err != nil {
 				t.Fatal(err)

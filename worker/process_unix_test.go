@@ -21,15 +21,15 @@ import (
 
 	"go.uber.org/goleak"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/testenv"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
@@ -125,7 +125,7 @@ func newFilesOf(t *testing.T, ann record.Joined, before func(*files), rules ...s
 	}
 	f.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
 			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}}}, nil
 	})
 	if before != nil {

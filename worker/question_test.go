@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/machine"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -52,7 +52,7 @@ func TestQuestion(t *testing.T) {
 				t.Errorf("the member is %s", w.State())
 			}
 		})
-		if es, err := c.box(waggle.Lead).Entries(c.ctx); err != nil || len(es) != 0 {
+		if es, err := c.box(protocol.Lead).Entries(c.ctx); err != nil || len(es) != 0 {
 			t.Errorf("the lead has %d entries: %v", len(es), err)
 		}
 		c.words("2", "1, 3")

@@ -5,9 +5,9 @@ import (
 	"context"
 	"strings"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 var _ agent.Refuser = host{}
@@ -32,7 +32,7 @@ func (h host) Refuses(ctx context.Context, c agent.Call) string {
 	if err := w.p.Leader.Refresh(ctx); err != nil {
 		return "the rules cannot be read: " + err.Error()
 	}
-	v := w.p.Fold.Judge(waggle.KindPermissionRequest, l.ask(w.p.Added), w.p.Lead, w.p.Minter.Now())
+	v := w.p.Fold.Judge(protocol.KindPermissionRequest, l.ask(w.p.Added), w.p.Lead, w.p.Minter.Now())
 	if v.Decision != policy.Deny || ownQuestions[c.Tool] && (v.Rule == "" || strings.HasPrefix(v.Rule, "mode ")) {
 		return ""
 	}

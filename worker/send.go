@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"slices"
 
-	"waggle"
 	"waggle/control"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -24,8 +24,8 @@ func (w *Worker) flush(ctx context.Context) (done bool) {
 	todo := slices.Clone(w.p.Fold.Outbox[w.flushed:])
 	w.mu.Unlock()
 	slices.SortStableFunc(todo, func(a, b control.Sending) int { return cmp.Compare(rank(a), rank(b)) })
-	held := map[waggle.MemberName]error{}
-	there := map[waggle.MemberName][]mailbox.Entry{}
+	held := map[protocol.MemberName]error{}
+	there := map[protocol.MemberName][]mailbox.Entry{}
 	for _, s := range todo {
 		to := s.Mail.To
 		if w.sent[s.Seq] || held[to] != nil {
@@ -49,12 +49,12 @@ func (w *Worker) flush(ctx context.Context) (done bool) {
 		w.flushed++
 	}
 	w.mu.Unlock()
-	err := held[waggle.Lead]
+	err := held[protocol.Lead]
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
 func rank(s control.Sending) int {
-	if s.Mail.To == waggle.Lead {
+	if s.Mail.To == protocol.Lead {
 		return 0
 	}
 	return 1
@@ -62,7 +62,7 @@ func rank(s control.Sending) int {
 
 // put puts one message into its mailbox. When an earlier attempt may have done so, it checks the
 // mailbox first. The caller holds sending.
-func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.MemberName][]mailbox.Entry) error {
+func (w *Worker) put(ctx context.Context, s control.Sending, there map[protocol.MemberName][]mailbox.Entry) error {
 	env, err := s.Mail.Open()
 	if err != nil {
 		return err
@@ -89,9 +89,9 @@ func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.Me
 
 // arrived reports whether a message is in its mailbox, or was seen there. there
 // holds what mailboxes held, so that each is read once.
-func (w *Worker) arrived(ctx context.Context, s control.Sending, box mailbox.Store, hash string, there map[waggle.MemberName][]mailbox.Entry) (bool, error) {
+func (w *Worker) arrived(ctx context.Context, s control.Sending, box mailbox.Store, hash string, there map[protocol.MemberName][]mailbox.Entry) (bool, error) {
 	w.mu.Lock()
-	seen := s.Mail.To == waggle.Lead && w.p.Lead.Owns(mailbox.ID{Hash: hash, Occurrence: 1}.String())
+	seen := s.Mail.To == protocol.Lead && w.p.Lead.Owns(mailbox.ID{Hash: hash, Occurrence: 1}.String())
 	w.mu.Unlock()
 	if seen {
 		return true, nil
@@ -107,8 +107,8 @@ func (w *Worker) arrived(ctx context.Context, s control.Sending, box mailbox.Sto
 	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.ID.Hash == hash }), nil
 }
 
-func (w *Worker) boxOf(name waggle.MemberName) (mailbox.Store, error) {
-	if name == waggle.Lead {
+func (w *Worker) boxOf(name protocol.MemberName) (mailbox.Store, error) {
+	if name == protocol.Lead {
 		return w.p.LeadBox, nil
 	}
 	w.mu.Lock()

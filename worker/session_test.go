@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -54,7 +54,7 @@ func (c *crew) talks(fail error) {
 		p.Ended = func(id spawn.Identity) bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return c.stopped[waggle.MemberName(id.Start)]
+			return c.stopped[protocol.MemberName(id.Start)]
 		}
 	}
 }

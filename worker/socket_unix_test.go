@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/transport"
 	"waggle/worker"
 )
@@ -43,8 +43,8 @@ func TestSocket(t *testing.T) {
 	if want := filepath.Join(run, filepath.Base(o.State.Path), "ann.sock"); path != want {
 		t.Errorf("the socket lies at %s, want %s", path, want)
 	}
-	to := waggle.Address{Scheme: waggle.SchemeUDS, Target: path}
-	env := waggle.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
+	to := protocol.Address{Scheme: protocol.SchemeUDS, Target: path}
+	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
 	sender := transport.Sockets{Keys: []string{o.Sockets.Keys}}
 	if r, err := sender.Send(t.Context(), to, env); err != nil || r.State != transport.Written {
 		t.Fatalf("send: %+v, %v", r, err)
@@ -117,8 +117,8 @@ func TestSocketCalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
-	env := waggle.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
-	if _, err := (transport.Sockets{Keys: []string{o.Sockets.Keys}}).Send(t.Context(), waggle.Address{Scheme: waggle.SchemeUDS, Target: o.Sockets.Path("ann")}, env); err != nil {
+	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
+	if _, err := (transport.Sockets{Keys: []string{o.Sockets.Keys}}).Send(t.Context(), protocol.Address{Scheme: protocol.SchemeUDS, Target: o.Sockets.Path("ann")}, env); err != nil {
 		t.Fatal(err)
 	}
 	got := <-a.got

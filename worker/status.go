@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/caught"
 	"waggle/journal"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -32,8 +32,8 @@ type bulletin struct {
 }
 
 func newBulletin(p Parts) *bulletin {
-	b := &bulletin{write: p.Status, s: task.State{AgentID: waggle.NewAgentID(p.Fold.Name, p.Fold.Team),
-		StartedAt: waggle.FormatTime(p.Minter.Now()), Metrics: &task.Metrics{}}}
+	b := &bulletin{write: p.Status, s: task.State{AgentID: protocol.NewAgentID(p.Fold.Name, p.Fold.Team),
+		StartedAt: protocol.FormatTime(p.Minter.Now()), Metrics: &task.Metrics{}}}
 	for _, t := range p.Fold.Tasks {
 		if t.Taken && t.Ended && !t.Failed {
 			b.s.Metrics.TasksCompleted++
@@ -56,7 +56,7 @@ func (b *bulletin) set(now time.Time, status, note string) error {
 	}
 	b.s.Status, b.s.ErrorMessage = status, note
 	if status == task.MemberComplete {
-		b.s.CompletedAt = waggle.FormatTime(now)
+		b.s.CompletedAt = protocol.FormatTime(now)
 	}
 	return b.put(now)
 }
@@ -80,7 +80,7 @@ func (b *bulletin) completed() {
 
 // put writes the file. The caller holds mu.
 func (b *bulletin) put(now time.Time) error {
-	b.s.LastActiveAt, b.wrote = waggle.FormatTime(now), now
+	b.s.LastActiveAt, b.wrote = protocol.FormatTime(now), now
 	if b.write == nil {
 		return nil
 	}

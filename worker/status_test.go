@@ -10,16 +10,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/task"
 	"waggle/worker"
 )
 
 // told lists the statuses that a member wrote, one word each, without beats.
-func (d *desk) told(name waggle.MemberName) (words []string, last task.State) {
+func (d *desk) told(name protocol.MemberName) (words []string, last task.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.states[name] {
@@ -113,7 +113,7 @@ func TestArtifactsAreNamed(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if p, ok := waggle.Decode(env).Payload.(waggle.TaskCompleted); ok && p.Result != nil {
+				if p, ok := protocol.Decode(env).Payload.(protocol.TaskCompleted); ok && p.Result != nil {
 					made = p.Result.Artifacts
 				}
 			}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -56,15 +56,15 @@ func (h host) listen(ctx context.Context, l agent.Listener) error {
 }
 
 // log writes words that the session is given to the member's output.
-func (h host) log(mails []waggle.Mail) {
-	if _, err := fmt.Fprintln(h.w.p.Output, waggle.TextForm(mails...)); err != nil {
+func (h host) log(mails []protocol.Mail) {
+	if _, err := fmt.Fprintln(h.w.p.Output, protocol.TextForm(mails...)); err != nil {
 		h.w.p.Log.Warn("output.log", "err", err)
 	}
 }
 
 // catch finds the words for the next tool call, or with chat all words but those that stop the turn,
 // and records them as given. Concurrent calls of one turn catch one after another.
-func (h host) catch(ctx context.Context, chat bool) (mails []waggle.Mail, ids []mailbox.ID, err error) {
+func (h host) catch(ctx context.Context, chat bool) (mails []protocol.Mail, ids []mailbox.ID, err error) {
 	h.t.catching.Lock()
 	defer h.t.catching.Unlock()
 	w := h.w
@@ -113,8 +113,8 @@ func (h host) catch(ctx context.Context, chat bool) (mails []waggle.Mail, ids []
 // heardBefore returns the messages that an earlier process gave its session in the resumed turn:
 // the new session does not have them. They are in the leader's journal, whatever happened to the
 // mailbox. The caller holds mu.
-func (w *Worker) heardBefore() []waggle.Mail {
-	var mails []waggle.Mail
+func (w *Worker) heardBefore() []protocol.Mail {
+	var mails []protocol.Mail
 	for _, id := range w.p.Fold.Heard() {
 		o := w.p.Lead.Spoken(id)
 		if o == nil || w.p.Fold.Copy(id, w.p.Lead) {
@@ -136,5 +136,5 @@ func (h host) given(e mailbox.Entry, chat bool) bool {
 	if !chat || p != record.PriorityNormal {
 		return p == record.PriorityNextTool
 	}
-	return !message.Incoming{Entry: id, Box: h.w.p.Fold.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}.IsControl()
+	return !message.Incoming{Entry: id, Box: h.w.p.Fold.Name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}.IsControl()
 }

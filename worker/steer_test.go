@@ -13,30 +13,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // told identifies words that the operator's process recorded.
 type told struct {
 	seq uint64
-	env waggle.Envelope
+	env protocol.Envelope
 }
 
 // say records words of the lead and puts them into the mailbox, unless the test wants them lost.
-func (w *world) say(to waggle.MemberName, text string, words record.Words, sent bool) told {
+func (w *world) say(to protocol.MemberName, text string, words record.Words, sent bool) told {
 	w.t.Helper()
 	ctx := context.Background()
 	mint, err := w.minter.Mint()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	tt := told{env: waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: mint.MsgID, Type: "message"}}
+	tt := told{env: protocol.Envelope{From: string(protocol.Lead), Text: text, Timestamp: protocol.FormatTime(time.Now()), MsgV: 1, MsgID: mint.MsgID, Type: "message"}}
 	words.By = policy.RoleOperator
 	fold := control.NewLeader(nil)
 	recs, err := w.lead.Open(fold).Append(ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
@@ -61,7 +61,7 @@ func (w *world) say(to waggle.MemberName, text string, words record.Words, sent 
 
 // unsay withdraws words as the operator does: it records that first, then reads the worker's
 // journal under its lock. It reports whether that was in time.
-func (c *crew) unsay(name waggle.MemberName, w told) bool {
+func (c *crew) unsay(name protocol.MemberName, w told) bool {
 	c.t.Helper()
 	hash := w.env.Hash()
 	refused := false
@@ -86,7 +86,7 @@ func (c *crew) unsay(name waggle.MemberName, w told) bool {
 }
 
 // took reports whether a member's journal has the words as taken.
-func (c *crew) took(name waggle.MemberName, w told) func() bool {
+func (c *crew) took(name protocol.MemberName, w told) func() bool {
 	return func() (took bool) {
 		c.look(name, func(l *control.Leader, own *control.Worker) { took = own.HasTaken(l.Spoken(w.env.Hash())) })
 		return took
@@ -150,7 +150,7 @@ func TestInterruptAfterRestart(t *testing.T) {
 }
 
 // freeze ends a process so that its end is not recorded.
-func (c *crew) freeze(name waggle.MemberName) {
+func (c *crew) freeze(name protocol.MemberName) {
 	c.mu.Lock()
 	p := c.procs[name]
 	c.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -27,7 +27,7 @@ import (
 type story struct {
 	*world
 	over  chan struct{}
-	asked map[waggle.MemberName]time.Time // when a member was asked to end
+	asked map[protocol.MemberName]time.Time // when a member was asked to end
 
 	ordered map[string]bool // what the leader's journal orders
 	looked  int             // as far as it was read
@@ -59,14 +59,14 @@ var expected = map[string]string{
 // commands may run once each; the others never.
 var commands = []string{"echo one", "make one", "make two, changed", "make three"}
 
-var chats = map[waggle.MemberName][]string{"ann": {"c1", "c2", "c3", "hi ann", "on record", "never sent", "in the turn"}, "bob": {"hello bob"}}
+var chats = map[protocol.MemberName][]string{"ann": {"c1", "c2", "c3", "hi ann", "on record", "never sent", "in the turn"}, "bob": {"hello bob"}}
 
 func newStory(t testing.TB) *story {
 	w := newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
 		Allow: policy.MustRules("Bash(echo:*)"), Deny: policy.MustRules("Bash(rm:*)")},
 		Decide: record.Deciders{policy.GateTool: policy.DecideOperator}},
 		record.Joined{Name: "ann"}, record.Joined{Name: "bob"})
-	s := &story{world: w, over: make(chan struct{}), asked: map[waggle.MemberName]time.Time{}, ordered: map[string]bool{}}
+	s := &story{world: w, over: make(chan struct{}), asked: map[protocol.MemberName]time.Time{}, ordered: map[string]bool{}}
 	w.plays = map[string]play{
 		"1": func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			return steps(h.Progress(ctx, "analyzing", "one"), s.tool(ctx, h, "echo one"), s.tool(ctx, h, "make one"),
@@ -101,7 +101,7 @@ func newStory(t testing.TB) *story {
 	return s
 }
 
-var owners = map[string]waggle.MemberName{"1": "ann", "2": "bob", "3": "ann", "4": "bob"}
+var owners = map[string]protocol.MemberName{"1": "ann", "2": "bob", "3": "ann", "4": "bob"}
 
 func steps(errs ...error) (agent.Result, error) {
 	for _, err := range errs {
@@ -145,7 +145,7 @@ func (s *story) run(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, n := range []waggle.MemberName{"ann", "bob"} {
+	for _, n := range []protocol.MemberName{"ann", "bob"} {
 		wg.Go(func() { s.supervise(ctx, n) })
 	}
 	wg.Go(func() { s.operator(ctx) })
@@ -165,7 +165,7 @@ func (s *story) run(ctx context.Context) bool {
 
 // lead runs one process that leads; true when the story is over.
 func (s *story) lead(ctx context.Context) bool {
-	p := s.process(ctx, waggle.Lead)
+	p := s.process(ctx, protocol.Lead)
 	defer p.wg.Wait()
 	defer p.kill()
 	nudges := s.nudged(p.ctx, &p.wg)
@@ -211,7 +211,7 @@ func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
 		}
 	}
 	early, over := false, false
-	var live []waggle.MemberName
+	var live []protocol.MemberName
 	l.View(func(fold *control.Leader) {
 		ann, _ := fold.Member("ann")
 		early = !s.ordered[record.CommandShutdown+string(ann.Instance)] && asks(fold, "make one")
@@ -406,10 +406,10 @@ func (s *story) checkRuns(badf func(string, ...any)) {
 			badf("%q ran %d times", cmd, n)
 		}
 	}
-	for _, name := range []waggle.MemberName{"ann", "bob"} {
+	for _, name := range []protocol.MemberName{"ann", "bob"} {
 		for _, c := range s.fold(name).Calls {
 			var in struct{ Command string }
-			if c.Kind != waggle.KindPermissionRequest || json.Unmarshal([]byte(c.Input()), &in) != nil {
+			if c.Kind != protocol.KindPermissionRequest || json.Unmarshal([]byte(c.Input()), &in) != nil {
 				continue
 			}
 			switch ran := s.ran[in.Command]; {
@@ -484,7 +484,7 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 		}
 		es, err := s.box(name).Unread(context.Background())
 		for _, e := range es {
-			if waggle.Decode(e.Envelope).Kind == waggle.KindShutdownRequest {
+			if protocol.Decode(e.Envelope).Kind == protocol.KindShutdownRequest {
 				continue // the last mark may fail, and no process is left to retry it
 			}
 			badf("%s: unread at the end: %s", name, e.Envelope.Text)

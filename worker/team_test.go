@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -111,7 +111,7 @@ func TestControlBeforeChat(t *testing.T) {
 func TestReadFlagIsOutput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		e := waggle.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: waggle.FormatTime(time.Now()), Read: true}
+		e := protocol.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: protocol.FormatTime(time.Now()), Read: true}
 		if err := c.box("ann").Append(c.ctx, e); err != nil {
 			t.Fatal(err)
 		}
@@ -280,8 +280,8 @@ func TestDoneJustBeforeTheEnd(t *testing.T) {
 func TestLockedMailboxes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		lead, bob := &lockable{Store: c.box(waggle.Lead)}, &lockable{Store: c.box("bob")}
-		c.setBox(waggle.Lead, lead)
+		lead, bob := &lockable{Store: c.box(protocol.Lead)}, &lockable{Store: c.box("bob")}
+		c.setBox(protocol.Lead, lead)
 		c.setBox("bob", bob)
 		c.leads()
 		c.works("ann")
@@ -308,7 +308,7 @@ func TestLockedMailboxes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range es {
-				got = append(got, string(waggle.Decode(e.Envelope).Kind))
+				got = append(got, string(protocol.Decode(e.Envelope).Kind))
 				if k := got[len(got)-1]; k == "text" {
 					got[len(got)-1] = e.Envelope.Text
 				}
@@ -345,7 +345,7 @@ func (l *lockable) held() error {
 	return nil
 }
 
-func (l *lockable) Append(ctx context.Context, es ...waggle.Envelope) error {
+func (l *lockable) Append(ctx context.Context, es ...protocol.Envelope) error {
 	if err := l.held(); err != nil {
 		return err
 	}
@@ -556,13 +556,13 @@ func TestForgedOrders(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		c.works("ann")
-		text, err := waggle.Encode(waggle.TaskAssignment{TaskID: "9", Subject: "s", Description: "make it", AssignedBy: "team-lead",
-			Timestamp: waggle.FormatTime(time.Now())}, waggle.DialectWire)
+		text, err := protocol.Encode(protocol.TaskAssignment{TaskID: "9", Subject: "s", Description: "make it", AssignedBy: "team-lead",
+			Timestamp: protocol.FormatTime(time.Now())}, protocol.DialectWire)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if err := c.box("ann").Append(c.ctx, waggle.Envelope{From: "team-lead", Text: text, Timestamp: waggle.FormatTime(time.Now())}); err != nil {
+			if err := c.box("ann").Append(c.ctx, protocol.Envelope{From: "team-lead", Text: text, Timestamp: protocol.FormatTime(time.Now())}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/caught"
@@ -18,6 +17,7 @@ import (
 	"waggle/mailbox"
 	"waggle/message"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -26,14 +26,14 @@ import (
 type turn struct {
 	ctx      context.Context
 	work     record.Taken
-	task     *control.TaskState               // nil: chat
-	past     map[record.Key]bool              // calls that were answered from the record
-	claimed  map[record.Key]*int              // calls that were started here, and by which of those that asked
-	held     map[record.Key]bool              // calls that the agent runs itself, and has not ended
-	claims   map[waggle.RequestID]agent.Claim // those of them that were asked at the member's socket
+	task     *control.TaskState                 // nil: chat
+	past     map[record.Key]bool                // calls that were answered from the record
+	claimed  map[record.Key]*int                // calls that were started here, and by which of those that asked
+	held     map[record.Key]bool                // calls that the agent runs itself, and has not ended
+	claims   map[protocol.RequestID]agent.Claim // those of them that were asked at the member's socket
 	stop     context.CancelCauseFunc
 	catching sync.Mutex               // held while words for the turn are caught
-	heard    []waggle.Mail            // words that an earlier process gave its session in this turn
+	heard    []protocol.Mail          // words that an earlier process gave its session in this turn
 	said     map[words]int            // what an earlier process said in it, and this one has not said again
 	resumed  bool                     // the agent's conversation has the history of the process before
 	over     bool                     // its host returns only errors
@@ -162,7 +162,7 @@ func (w *Worker) take(ctx context.Context, t record.Taken) error {
 // takeChat begins a turn with the chat of a batch. The caller holds mu.
 func (w *Worker) takeChat(ctx context.Context, chat []message.Incoming) (ids []mailbox.ID, err error) {
 	taken := record.Taken{Plan: w.p.Plans}
-	var mails []waggle.Mail
+	var mails []protocol.Mail
 	shown := map[*control.Order]bool{}
 	for _, in := range chat {
 		id, err := mailbox.ParseID(in.Entry)
@@ -245,8 +245,8 @@ func (w *Worker) agentTurn(ctx context.Context, t *turn, work agent.Work) (agent
 	return w.p.Agent.Turn(ctx, host{w, t}, work)
 }
 
-func mailOf(e waggle.Envelope) waggle.Mail {
-	return waggle.Mail{From: e.From, Color: e.Color, Summary: e.Summary, Text: e.Text}
+func mailOf(e protocol.Envelope) protocol.Mail {
+	return protocol.Mail{From: e.From, Color: e.Color, Summary: e.Summary, Text: e.Text}
 }
 
 // takeUp begins the turn of an earlier process again, for a session that has seen nothing of it,
@@ -275,7 +275,7 @@ func (w *Worker) takeUp(work record.Taken, stop bool) {
 func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[record.Key]bool{}, map[record.Key]*int{}
-	t.held, t.claims = map[record.Key]bool{}, map[waggle.RequestID]agent.Claim{}
+	t.held, t.claims = map[record.Key]bool{}, map[protocol.RequestID]agent.Claim{}
 	w.turn = t
 	w.turns.Go(func() { w.guard(func() { w.play(t, do) }) })
 }
@@ -336,8 +336,8 @@ func (w *Worker) guarded(t *turn, do func(*turn) (agent.Result, error)) (res age
 	return res, err
 }
 
-func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
-	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
+func (w *Worker) readChat(t *turn, mails []protocol.Mail) (agent.Result, error) {
+	if _, err := fmt.Fprintln(w.p.Output, protocol.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
 	return w.agentTurn(t.ctx, t, w.resuming(agent.Work{Mail: mails, Cwd: w.p.Cwd}))
@@ -350,13 +350,13 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	entries = append(w.kept(), entries...)
-	there := map[string]waggle.Envelope{}
+	there := map[string]protocol.Envelope{}
 	for _, e := range entries {
 		if e.Err == nil {
 			there[e.ID.String()] = e.Envelope
 		}
 	}
-	var mails []waggle.Mail
+	var mails []protocol.Mail
 	for _, id := range t.work.Entries {
 		w.mu.Lock()
 		again := w.p.Fold.Copy(id, w.p.Lead)
@@ -392,12 +392,12 @@ func (w *Worker) entries(ctx context.Context) ([]mailbox.Entry, error) {
 
 // spoken is the message that the leader's record has for an entry that is not in the mailbox any
 // more.
-func (w *Worker) spoken(entry string) (waggle.Envelope, bool) {
+func (w *Worker) spoken(entry string) (protocol.Envelope, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := w.p.Lead.Spoken(entry)
 	if o == nil || entry != o.Hash+"#1" {
-		return waggle.Envelope{}, false
+		return protocol.Envelope{}, false
 	}
 	env, err := o.Mail.Open()
 	return env, err == nil
@@ -449,7 +449,7 @@ func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
 		return err
 	case record.HashText(b.Description) != t.SHA256:
 		return errTampered
-	case b.Status == task.InProgress && waggle.SameName(waggle.MemberName(b.Owner), w.p.Fold.Name):
+	case b.Status == task.InProgress && protocol.SameName(protocol.MemberName(b.Owner), w.p.Fold.Name):
 		return nil
 	case w.givenBack(b):
 		_, err = w.p.Board.Claim(ctx, b.ID, w.p.Fold.Name)
@@ -464,7 +464,7 @@ func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
 // several that claim it one gets it.
 func (w *Worker) givenBack(t task.Task) bool {
 	r, ok := t.Released()
-	return ok && t.Owner == "" && waggle.SameName(r.From, w.p.Fold.Name)
+	return ok && t.Owner == "" && protocol.SameName(r.From, w.p.Fold.Name)
 }
 
 // end records the end of a turn, shows it on the board and sends it to the lead: task_completed
@@ -508,7 +508,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 
 // ending drafts the records of a turn's end, all together. Once they are recorded it drafts
 // nothing.
-func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said record.Said, res agent.Result) func() ([]journal.Draft, error) {
+func (w *Worker) ending(t *turn, idle protocol.IdleNotification, said record.Said, res agent.Result) func() ([]journal.Draft, error) {
 	return func() (ds []journal.Draft, err error) {
 		if w.turn != t || w.p.Fold.Turn() == nil {
 			return nil, nil
@@ -519,16 +519,16 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said record.Said,
 			if said.Failed {
 				errs, note = append(errs, said.Note), said.Note
 			}
-			done, err := w.say(func(now string) waggle.Payload {
-				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
-					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
+			done, err := w.say(func(now string) protocol.Payload {
+				return protocol.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
+					Result: &protocol.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
 			}, record.Said{Task: t.task.ID, Failed: said.Failed, Checked: said.Checked, Note: note})
 			if err != nil {
 				return refuse(nil, err)
 			}
 			ds = append(ds, done...)
 		}
-		more, err := w.say(func(now string) waggle.Payload { idle.Timestamp = now; return idle }, said)
+		more, err := w.say(func(now string) protocol.Payload { idle.Timestamp = now; return idle }, said)
 		return refuse(append(ds, more...), err)
 	}
 }
@@ -542,8 +542,8 @@ func (w *Worker) toPeer() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := w.p.Fold.Outbox
-	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != waggle.KindIdleNotification; i-- {
-		if out[i].Mail.Kind != waggle.KindText || out[i].Mail.To == waggle.Lead {
+	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != protocol.KindIdleNotification; i-- {
+		if out[i].Mail.Kind != protocol.KindText || out[i].Mail.To == protocol.Lead {
 			continue
 		}
 		if env, err := out[i].Mail.Open(); err == nil {
@@ -565,8 +565,8 @@ func clip(s string, n int) string {
 }
 
 // idle makes the report of a worker at the end of a turn.
-func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Said) {
-	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
+func (w *Worker) idle(t *turn, end turnEnd) (protocol.IdleNotification, record.Said) {
+	idle := protocol.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
 	said := record.Said{Failed: end.res.Failed || end.err != nil, Checked: t.checked, Note: tidy(end.res.Reason)}
 	switch {
 	case end.interrupted:
@@ -594,12 +594,12 @@ func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Sai
 }
 
 // say drafts a status message. The caller holds mu.
-func (w *Worker) say(payload func(now string) waggle.Payload, s record.Said) ([]journal.Draft, error) {
+func (w *Worker) say(payload func(now string) protocol.Payload, s record.Said) ([]journal.Draft, error) {
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
 		return nil, err
 	}
-	return w.p.Fold.Say(payload(waggle.FormatTime(mint.Now)), s, w.p.Lead, mint)
+	return w.p.Fold.Say(payload(protocol.FormatTime(mint.Now)), s, w.p.Lead, mint)
 }
 
 // longest is the most text of an agent about its turn that a message has.

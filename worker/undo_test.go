@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -58,7 +58,7 @@ func TestTakeBackBeforeItIsSent(t *testing.T) {
 			c.leads()
 			c.works("ann")
 			first := c.asks("touch x")
-			c.procs[waggle.Lead].die() // nobody sends it
+			c.procs[protocol.Lead].die() // nobody sends it
 			c.decideOn(first, control.Answer{Allow: allow, Reason: "no"})
 			c.takeBack(first)
 			c.leads()
@@ -133,7 +133,7 @@ func TestTakeBackPlan(t *testing.T) {
 		})
 		c.until("it is asked", c.pending(1))
 		first := c.leaderFold().Pending()[0]
-		c.procs[waggle.Lead].die()
+		c.procs[protocol.Lead].die()
 		c.decideOn(first, control.Answer{Allow: true})
 		c.takeBack(first)
 		c.leads()

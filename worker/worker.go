@@ -25,7 +25,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/boxes"
 	"waggle/control"
@@ -39,6 +38,7 @@ import (
 	"waggle/message"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -50,12 +50,12 @@ type Board interface {
 	Get(ctx context.Context, id task.ID) (task.Task, error)
 	// Blockers are the tasks that one still waits for.
 	Blockers(ctx context.Context, id task.ID) ([]task.ID, error)
-	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	Start(ctx context.Context, id task.ID, owner protocol.MemberName) (task.Task, error)
 	// Claim makes owner the owner of a task without an owner, and starts it.
-	Claim(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
-	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	Claim(ctx context.Context, id task.ID, owner protocol.MemberName) (task.Task, error)
+	Complete(ctx context.Context, id task.ID, owner protocol.MemberName) (task.Task, error)
 	// Pause sets a task that failed back to pending.
-	Pause(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	Pause(ctx context.Context, id task.ID, owner protocol.MemberName) (task.Task, error)
 }
 
 // Parts are the dependencies of a worker. New takes them from its caller, so that a worker can run
@@ -71,7 +71,7 @@ type Parts struct {
 	// read. Then a message that is missing there does not count as lost.
 	LeadPrunes bool
 	// Peer opens another member's mailbox. It may read Lead, and must not wait.
-	Peer  func(waggle.MemberName) (mailbox.Store, error)
+	Peer  func(protocol.MemberName) (mailbox.Store, error)
 	Board Board
 	Agent agent.Agent
 	Exec  agent.Exec

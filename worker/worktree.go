@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -35,8 +35,8 @@ func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) 
 		e, err := worktree.Verify(ctx, o.Environ, dir, worktree.Tree(*m.Worktree), !begun)
 		if err != nil {
 			err = fmt.Errorf("worker %s: %w: in %s: %w", m.Name, ErrNotIsolated, dir, err)
-			now := waggle.FormatTime(o.Minter.Now())
-			return "", errors.Join(err, task.WriteState(o.Root.MemberDir(o.Team, m.Name), task.State{AgentID: waggle.NewAgentID(m.Name, o.Team),
+			now := protocol.FormatTime(o.Minter.Now())
+			return "", errors.Join(err, task.WriteState(o.Root.MemberDir(o.Team, m.Name), task.State{AgentID: protocol.NewAgentID(m.Name, o.Team),
 				Status: task.MemberError, StartedAt: now, LastActiveAt: now, ErrorMessage: tidy(err.Error())}))
 		}
 		top = e.Top

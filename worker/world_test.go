@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
@@ -27,6 +26,7 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -39,8 +39,8 @@ type world struct {
 	t      testing.TB
 	minter poll.Minter
 	lead   *journal.Memory
-	own    map[waggle.MemberName]*journal.Memory
-	boxes  map[waggle.MemberName]mailbox.Store
+	own    map[protocol.MemberName]*journal.Memory
+	boxes  map[protocol.MemberName]mailbox.Store
 	board  *board
 	faults faults
 	audit  audit
@@ -55,18 +55,18 @@ type world struct {
 	mu        sync.Mutex
 	places    sync.Mutex // own and boxes
 	nudges    []chan struct{}
-	epochs    map[waggle.MemberName]int
-	plays     map[string]play                // the agent's actions for a task
-	onChat    play                           // and for chat
-	onRefresh atomic.Pointer[func()]         // after a worker has read the leader's journal
-	ran       map[string]int                 // command: how often it was run
-	read      []reading                      // chat that sessions were given
-	heard     []string                       // answers that sessions were given
-	lives     int                            // processes so far
-	procs     map[waggle.MemberName]*process // the newest of each
-	stopped   map[waggle.MemberName]bool
+	epochs    map[protocol.MemberName]int
+	plays     map[string]play                  // the agent's actions for a task
+	onChat    play                             // and for chat
+	onRefresh atomic.Pointer[func()]           // after a worker has read the leader's journal
+	ran       map[string]int                   // command: how often it was run
+	read      []reading                        // chat that sessions were given
+	heard     []string                         // answers that sessions were given
+	lives     int                              // processes so far
+	procs     map[protocol.MemberName]*process // the newest of each
+	stopped   map[protocol.MemberName]bool
 	wrong     []string // what broke a rule
-	newest    map[waggle.MemberName]*worker.Worker
+	newest    map[protocol.MemberName]*worker.Worker
 	posted    map[string]bool // ids of messages that come in by a socket
 	desk      desk
 }
@@ -80,16 +80,16 @@ type reading struct {
 	text    string
 }
 
-const teamName waggle.TeamName = "sim"
+const teamName protocol.TeamName = "sim"
 
 const leadInstance record.Instance = "1ead"
 
 // newWorld makes a team with members and a policy, whose operations have the given faults.
 func newWorld(t testing.TB, set record.PolicySet, members ...record.Joined) *world {
-	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
-		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
-		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}, procs: map[waggle.MemberName]*process{},
-		newest: map[waggle.MemberName]*worker.Worker{}, posted: map[string]bool{}}
+	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[protocol.MemberName]*journal.Memory{},
+		boxes: map[protocol.MemberName]mailbox.Store{protocol.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
+		log: &bytes.Buffer{}, epochs: map[protocol.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[protocol.MemberName]bool{}, procs: map[protocol.MemberName]*process{},
+		newest: map[protocol.MemberName]*worker.Worker{}, posted: map[string]bool{}}
 	w.minter.Rand = &lockedReader{r: w.minter.Rand}
 	w.logger = slog.New(slog.NewTextHandler(&lockedWriter{w: w.log}, nil))
 	w.lead = journal.NewMemory("uid", journal.Leader, nil)
@@ -99,7 +99,7 @@ func newWorld(t testing.TB, set record.PolicySet, members ...record.Joined) *wor
 	set.By = policy.RoleOperator
 	w.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: teamName, UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: teamName, UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
 			{Kind: record.KindPolicy, Must: true, Body: set}}, nil
 	})
 	for _, m := range members {
@@ -109,25 +109,25 @@ func newWorld(t testing.TB, set record.PolicySet, members ...record.Joined) *wor
 }
 
 // box and ownOf are a member's mailbox and journal: members join while the leader and others run.
-func (w *world) box(n waggle.MemberName) mailbox.Store {
+func (w *world) box(n protocol.MemberName) mailbox.Store {
 	w.places.Lock()
 	defer w.places.Unlock()
 	return w.boxes[n]
 }
 
-func (w *world) setBox(n waggle.MemberName, s mailbox.Store) {
+func (w *world) setBox(n protocol.MemberName, s mailbox.Store) {
 	w.places.Lock()
 	defer w.places.Unlock()
 	w.boxes[n] = s
 }
 
-func (w *world) ownOf(n waggle.MemberName) *journal.Memory {
+func (w *world) ownOf(n protocol.MemberName) *journal.Memory {
 	w.places.Lock()
 	defer w.places.Unlock()
 	return w.own[n]
 }
 
-func (w *world) setOwn(n waggle.MemberName, j *journal.Memory) {
+func (w *world) setOwn(n protocol.MemberName, j *journal.Memory) {
 	w.places.Lock()
 	defer w.places.Unlock()
 	w.own[n] = j
@@ -170,7 +170,7 @@ func (w *world) leaderFold() *control.Leader {
 }
 
 // fold folds a member's journal from its first record.
-func (w *world) fold(name waggle.MemberName) *control.Worker {
+func (w *world) fold(name protocol.MemberName) *control.Worker {
 	w.t.Helper()
 	fold := control.NewWorker(nil)
 	if err := w.ownOf(name).Open(fold).Refresh(context.Background()); err != nil {
@@ -179,7 +179,7 @@ func (w *world) fold(name waggle.MemberName) *control.Worker {
 	return fold
 }
 
-func (w *world) instance(name waggle.MemberName) record.Instance {
+func (w *world) instance(name protocol.MemberName) record.Instance {
 	m, _ := w.leaderFold().Member(name)
 	return m.Instance
 }
@@ -234,11 +234,11 @@ func (w *world) wrongf(format string, args ...any) {
 }
 
 // chat puts plain words into a mailbox.
-func (w *world) chat(to waggle.MemberName, from, text string) {
+func (w *world) chat(to protocol.MemberName, from, text string) {
 	w.t.Helper()
 	id, err := w.minter.Mint()
 	if err == nil {
-		err = w.box(to).Append(context.Background(), waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: id.MsgID, Type: "message"})
+		err = w.box(to).Append(context.Background(), protocol.Envelope{From: from, Text: text, Timestamp: protocol.FormatTime(time.Now()), MsgV: 1, MsgID: id.MsgID, Type: "message"})
 	}
 	if err != nil {
 		w.t.Fatalf("chat: %v", err)
@@ -261,18 +261,18 @@ type audit struct {
 	mu    sync.Mutex
 	lead  *control.Leader
 	leadJ *journal.Handle
-	own   map[waggle.MemberName]*control.Worker
-	ownJ  map[waggle.MemberName]*journal.Handle
+	own   map[protocol.MemberName]*control.Worker
+	ownJ  map[protocol.MemberName]*journal.Handle
 }
 
 // look refreshes an observer and passes the folded journals of the leader and of one member to fn.
-func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.Worker)) {
+func (w *world) look(name protocol.MemberName, fn func(*control.Leader, *control.Worker)) {
 	a := &w.audit
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lead == nil {
 		a.lead = control.NewLeader(nil)
-		a.leadJ, a.own, a.ownJ = w.lead.Open(a.lead), map[waggle.MemberName]*control.Worker{}, map[waggle.MemberName]*journal.Handle{}
+		a.leadJ, a.own, a.ownJ = w.lead.Open(a.lead), map[protocol.MemberName]*control.Worker{}, map[protocol.MemberName]*journal.Handle{}
 	}
 	err := a.leadJ.Refresh(context.Background())
 	if w.ownOf(name) != nil {
@@ -290,7 +290,7 @@ func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.W
 }
 
 // checkSent: a message goes out only after the record of it.
-func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
+func (w *world) checkSent(by, to protocol.MemberName, e protocol.Envelope) {
 	same := func(m *record.Mail) bool {
 		env, err := m.Open()
 		return err == nil && m.To == to && mailbox.HashOf(env) == mailbox.HashOf(e)
@@ -302,10 +302,10 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 		return
 	}
 	w.look(by, func(l *control.Leader, own *control.Worker) {
-		if by == waggle.Lead || by == to { // a worker fetches what the leader ordered
+		if by == protocol.Lead || by == to { // a worker fetches what the leader ordered
 			m, _ := l.Member(to)
-			ok = l.Spoken(mailbox.HashOf(e)) != nil || slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, record.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
-			if ok || by != waggle.Lead || own == nil { // own is the journal of the agent behind the lead
+			ok = l.Spoken(mailbox.HashOf(e)) != nil || slices.ContainsFunc(l.Vouches(m.Instance, protocol.Decode(e).Kind, record.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
+			if ok || by != protocol.Lead || own == nil { // own is the journal of the agent behind the lead
 				return
 			}
 		}
@@ -317,13 +317,13 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 }
 
 // checkMarked: an entry is marked read only when the journal owns it.
-func (w *world) checkMarked(name waggle.MemberName, ids []mailbox.ID) {
+func (w *world) checkMarked(name protocol.MemberName, ids []mailbox.ID) {
 	w.look(name, func(l *control.Leader, own *control.Worker) {
 		for _, id := range ids {
 			if l.Unsaid(id.String(), w.minter.Now()) != "" || own != nil && own.Copy(id.String(), l) {
 				continue // it is not given again
 			}
-			if !(name == waggle.Lead && l.Owns(id.String())) && !(own != nil && own.Owns(id.String())) {
+			if !(name == protocol.Lead && l.Owns(id.String())) && !(own != nil && own.Owns(id.String())) {
 				w.wrongf("%s marked an entry read that its journal does not own", name)
 			}
 		}
@@ -337,7 +337,7 @@ type board struct {
 	full  int // how many starts find no space
 }
 
-func (b *board) add(id, text string, owner waggle.MemberName) {
+func (b *board) add(id, text string, owner protocol.MemberName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tasks[task.ID(id)] = &task.Task{ID: task.ID(id), Subject: id, Description: text, Owner: string(owner), Status: task.Pending}
@@ -374,7 +374,7 @@ func (b *board) block(id, by task.ID) {
 	b.tasks[id].BlockedBy = append(b.tasks[id].BlockedBy, by)
 }
 
-func (b *board) set(id task.ID, owner waggle.MemberName, to task.Status) (task.Task, error) {
+func (b *board) set(id task.ID, owner protocol.MemberName, to task.Status) (task.Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[id]
@@ -392,11 +392,11 @@ func (b *board) set(id task.ID, owner waggle.MemberName, to task.Status) (task.T
 	return *t, nil
 }
 
-func (b *board) Start(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+func (b *board) Start(_ context.Context, id task.ID, owner protocol.MemberName) (task.Task, error) {
 	return b.set(id, owner, task.InProgress)
 }
 
-func (b *board) Claim(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+func (b *board) Claim(_ context.Context, id task.ID, owner protocol.MemberName) (task.Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[id]
@@ -411,7 +411,7 @@ func (b *board) Claim(_ context.Context, id task.ID, owner waggle.MemberName) (t
 }
 
 // giveBack does what the leader does when it gives up a member that has the task.
-func (b *board) giveBack(id task.ID, from waggle.MemberName) {
+func (b *board) giveBack(id task.ID, from protocol.MemberName) {
 	note, err := json.Marshal(task.NewReleased(from, "died", time.Unix(0, 0)))
 	if err != nil {
 		panic(err)
@@ -422,11 +422,11 @@ func (b *board) giveBack(id task.ID, from waggle.MemberName) {
 	t.Owner, t.Status, t.Metadata = "", task.Pending, map[string]json.RawMessage{task.MetaReleased: note}
 }
 
-func (b *board) Complete(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+func (b *board) Complete(_ context.Context, id task.ID, owner protocol.MemberName) (task.Task, error) {
 	return b.set(id, owner, task.Completed)
 }
 
-func (b *board) Pause(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+func (b *board) Pause(_ context.Context, id task.ID, owner protocol.MemberName) (task.Task, error) {
 	return b.set(id, owner, task.Pending)
 }
 
@@ -460,7 +460,7 @@ func (s *session) Turn(ctx context.Context, h agent.Host, work agent.Work) (agen
 }
 
 // Hear implements agent.Listener.
-func (s *session) Hear(_ context.Context, mails []waggle.Mail) error {
+func (s *session) Hear(_ context.Context, mails []protocol.Mail) error {
 	w := s.p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -506,7 +506,7 @@ func (w *world) bash(ctx context.Context, h agent.Host, cmd string) (agent.Outco
 
 // startWorker starts a process of a member, as worker.Open does it, and returns
 // when it has ended. restart is false when it must not be started again.
-func (w *world) runWorker(ctx context.Context, name waggle.MemberName) (restart bool, err error) {
+func (w *world) runWorker(ctx context.Context, name protocol.MemberName) (restart bool, err error) {
 	p := w.process(ctx, name)
 	defer p.wg.Wait()
 	defer p.kill()
@@ -557,9 +557,9 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 	}); err != nil {
 		return worker.Parts{}, err
 	}
-	box := func(n waggle.MemberName) mailbox.Store { return mortalBox{p, w.box(n), n} }
-	parts := worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(waggle.Lead),
-		Peer: func(n waggle.MemberName) (mailbox.Store, error) {
+	box := func(n protocol.MemberName) mailbox.Store { return mortalBox{p, w.box(n), n} }
+	parts := worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(protocol.Lead),
+		Peer: func(n protocol.MemberName) (mailbox.Store, error) {
 			if _, ok := lead.Member(n); !ok {
 				return nil, fmt.Errorf("no member %s", n)
 			}
@@ -577,17 +577,17 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 // desk keeps the statuses and artifacts that members leave in their directories.
 type desk struct {
 	mu     sync.Mutex
-	states map[waggle.MemberName][]task.State
+	states map[protocol.MemberName][]task.State
 	made   []task.Artifact
 	trip   string // a status at which showing it panics, once
 }
 
-func (d *desk) status(name waggle.MemberName) func(task.State) error {
+func (d *desk) status(name protocol.MemberName) func(task.State) error {
 	return func(s task.State) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.states == nil {
-			d.states = map[waggle.MemberName][]task.State{}
+			d.states = map[protocol.MemberName][]task.State{}
 		}
 		if d.trip == s.Status {
 			d.trip = ""
@@ -620,8 +620,8 @@ func (w *world) openLeader(p *process) (*leader.Leader, error) {
 		return nil, err
 	}
 	return leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1},
-		Box: mortalBox{p, w.box(waggle.Lead), waggle.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
-		Member: func(n waggle.MemberName) (mailbox.Store, error) { return mortalBox{p, w.box(n), n}, nil },
+		Box: mortalBox{p, w.box(protocol.Lead), protocol.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
+		Member: func(n protocol.MemberName) (mailbox.Store, error) { return mortalBox{p, w.box(n), n}, nil },
 		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			m, ok := fold.ByInstance(i)
 			if !ok {
@@ -633,7 +633,7 @@ func (w *world) openLeader(p *process) (*leader.Leader, error) {
 		Alive: func(id spawn.Identity) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return !w.stopped[waggle.MemberName(id.Start)]
+			return !w.stopped[protocol.MemberName(id.Start)]
 		},
 		Gone: func(_ context.Context, m *control.Member) error {
 			return p.do("gone", func() error { return nil })
@@ -641,7 +641,7 @@ func (w *world) openLeader(p *process) (*leader.Leader, error) {
 }
 
 // supervise keeps a member running until it ends for good.
-func (w *world) supervise(ctx context.Context, name waggle.MemberName) {
+func (w *world) supervise(ctx context.Context, name protocol.MemberName) {
 	for ctx.Err() == nil {
 		restart, err := w.runWorker(ctx, name)
 		if !restart {

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"waggle/internal/cli"
+	"waggle/internal/face/cli"
 	"waggle/internal/sandbox/relay"
 )
 

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -26,6 +25,7 @@ import (
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -192,7 +192,7 @@ func TestReader(t *testing.T) {
 	}
 	send := func(text string) {
 		t.Helper()
-		if err := box.Append(t.Context(), waggle.Envelope{From: "bob", Text: text, Timestamp: waggle.FormatTime(time.Now())}); err != nil {
+		if err := box.Append(t.Context(), protocol.Envelope{From: "bob", Text: text, Timestamp: protocol.FormatTime(time.Now())}); err != nil {
 			t.Fatal(err)
 		}
 	}

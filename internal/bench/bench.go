@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Sizes are the inboxes of a full comparison, in entries.
@@ -169,7 +169,7 @@ func median(ds []time.Duration) float64 {
 
 // side is one way to work on a mailbox file.
 type side interface {
-	append(context.Context, waggle.Envelope) error
+	append(context.Context, protocol.Envelope) error
 	unread(context.Context) (int, error)
 	mark(context.Context) error // the last entry
 }
@@ -248,8 +248,8 @@ func (s *Scenario) check(path string) error {
 }
 
 // message is an entry of about 300 bytes.
-func message(n int) waggle.Envelope {
-	return waggle.Envelope{From: "tester", Text: strings.Repeat("words ", 20), Summary: "a test",
+func message(n int) protocol.Envelope {
+	return protocol.Envelope{From: "tester", Text: strings.Repeat("words ", 20), Summary: "a test",
 		Timestamp: fmt.Sprintf("2026-11-20T18:%02d:%02d.%03dZ", n/60_000%60, n/1000%60, n%1000), Color: "blue",
 		MsgV: 1, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", n), Type: "message"}
 }

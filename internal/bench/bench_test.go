@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/bench"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // The comparison itself: every file comes out right, and make soak keeps the

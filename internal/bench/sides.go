@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // ours is a mailbox that one process has open.
@@ -24,7 +24,7 @@ func newWaggle(path string) (side, error) {
 	return &ours{box: box}, err
 }
 
-func (o *ours) append(ctx context.Context, e waggle.Envelope) error { return o.box.Append(ctx, e) }
+func (o *ours) append(ctx context.Context, e protocol.Envelope) error { return o.box.Append(ctx, e) }
 
 func (o *ours) unread(ctx context.Context) (int, error) {
 	var err error
@@ -80,7 +80,7 @@ func (p peers) read() (list []map[string]any, err error) {
 	return list, err
 }
 
-func (p peers) append(_ context.Context, e waggle.Envelope) error {
+func (p peers) append(_ context.Context, e protocol.Envelope) error {
 	var m map[string]any
 	if err := json.Unmarshal(e.AppendJSON(nil), &m); err != nil {
 		return err

@@ -3,14 +3,14 @@
 package budget
 
 import (
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Of names a budget: of a member, or of the team or a run, without a name.
 type Of struct {
 	Scope record.BudgetScope
-	Name  waggle.MemberName
+	Name  protocol.MemberName
 }
 
 // Limit is a limit as it was set, and as far as the operator has raised it.
@@ -86,7 +86,7 @@ func (a *Account) AsSet() *record.Budgets {
 			b.Brake = &set
 		case record.ScopeMember:
 			if b.Members == nil {
-				b.Members = map[waggle.MemberName]record.Limit{}
+				b.Members = map[protocol.MemberName]record.Limit{}
 			}
 			b.Members[of.Name] = set
 		}

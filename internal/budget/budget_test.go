@@ -3,9 +3,9 @@ package budget_test
 import (
 	"testing"
 
-	"waggle"
-	_ "waggle/internal/atomicfile/ordertest" // every test checks the order of its locks
 	"waggle/internal/budget"
+	_ "waggle/internal/fs/atomicfile/ordertest" // every test checks the order of its locks
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -20,7 +20,7 @@ func TestSet(t *testing.T) {
 	if a.AsSet() != nil || !a.Same(record.Budgets{Team: &record.Limit{}}) {
 		t.Error("an account without budgets has some")
 	}
-	b := record.Budgets{Team: tokens(100), Members: map[waggle.MemberName]record.Limit{"ann": {Tokens: 10}}}
+	b := record.Budgets{Team: tokens(100), Members: map[protocol.MemberName]record.Limit{"ann": {Tokens: 10}}}
 	a.Set(b)
 	got := a.AsSet()
 	if !a.Same(b) || *got.Team != *b.Team || got.Run != nil || got.Members["ann"].Tokens != 10 || len(got.Members) != 1 {
@@ -28,7 +28,7 @@ func TestSet(t *testing.T) {
 	}
 	for name, other := range map[string]record.Budgets{
 		"another limit": {Team: tokens(101), Members: b.Members}, "one fewer": {Team: b.Team}, "one more": {Team: b.Team, Run: tokens(1), Members: b.Members},
-		"of another": {Team: b.Team, Members: map[waggle.MemberName]record.Limit{"bob": {Tokens: 10}}},
+		"of another": {Team: b.Team, Members: map[protocol.MemberName]record.Limit{"bob": {Tokens: 10}}},
 	} {
 		if a.Same(other) {
 			t.Error(name, "is the same")

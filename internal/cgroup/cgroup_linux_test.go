@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/cgroup"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // fake writes the files of /proc for this process.

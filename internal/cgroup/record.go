@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Owner is the process that a group was made for: one start of a member. Two starts

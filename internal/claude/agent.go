@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/claudeaccount"
-	"waggle/internal/jsonobj"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/json/jsonobj"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -544,7 +544,7 @@ func (l Limited) reason() string {
 func (l Limited) words() string {
 	s := l.reason()
 	if !l.Until.IsZero() {
-		s += ", until " + waggle.FormatTime(l.Until)
+		s += ", until " + protocol.FormatTime(l.Until)
 	}
 	return s
 }
@@ -778,7 +778,7 @@ func prompt(w agent.Work, resumed bool) string {
 		parts = append(parts, head, w.Task.Instructions)
 	}
 	if len(w.Mail) > 0 {
-		parts = append(parts, waggle.TextForm(w.Mail...))
+		parts = append(parts, protocol.TextForm(w.Mail...))
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }

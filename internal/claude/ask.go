@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // asker asks the gate, in one turn, for what a client asks its host.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // running is the present turn of a client.

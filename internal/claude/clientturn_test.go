@@ -12,7 +12,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // working says what the client has in the background.

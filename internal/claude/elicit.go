@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"waggle/agent"
-	"waggle/internal/elicitation"
-	"waggle/internal/jsonobj"
+	"waggle/internal/claude/elicitation"
+	"waggle/internal/json/jsonobj"
 )
 
 // elicits is the subtype of a request with which a tool server of the user asks a person.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/internal/claudeaccount"
+	"waggle/internal/claude/claudeaccount"
 	"waggle/spawn"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // The events of a client with a hook of ours.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Frame is one line of the client's output: an Init, Status, Said, Ran, Ended, Asked, Answered,

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Any line decodes as a frame or an error. The input of a frame is the bytes in the line, and a frame

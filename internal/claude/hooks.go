@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"waggle/internal/claudeaccount"
-	"waggle/internal/claudesettings"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/claude/claudesettings"
 )
 
 // othersHooks are the hooks in the settings of a client in dir that are not waggle's: an

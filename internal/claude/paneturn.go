@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // paneTurn is one turn of a member in a pane.

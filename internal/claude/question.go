@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/record"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"waggle/agent"
-	"waggle/internal/claudeaccount"
+	"waggle/internal/claude/claudeaccount"
 	"waggle/policy"
 )
 

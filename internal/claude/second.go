@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/internal/peer"
 )
 

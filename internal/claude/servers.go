@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // server is a tool server of the client, with how it is connected.

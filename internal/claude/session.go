@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"waggle/agent"
-	"waggle/internal/claudeaccount"
-	"waggle/internal/claudesessions"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/claude/claudesessions"
 	"waggle/spawn"
 	"waggle/transport"
 )

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle/internal/claudeaccount"
-	"waggle/internal/jsonobj"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/json/jsonobj"
 )
 
 // asks are the tools about which the client asks, whatever the user's settings allow: all that do more

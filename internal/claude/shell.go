@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/internal/claudeaccount"
-	"waggle/internal/jsonobj"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/json/jsonobj"
 	"waggle/internal/peer"
 	"waggle/spawn"
 )

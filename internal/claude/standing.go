@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle/internal/claudesettings"
-	"waggle/internal/jsonobj"
+	"waggle/internal/claude/claudesettings"
+	"waggle/internal/json/jsonobj"
 )
 
 // Standing is what a client says of itself before its first turn.

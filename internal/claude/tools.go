@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/spawn"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

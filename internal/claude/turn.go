@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // turn is one turn of a member: it answers the client's requests with the decisions of the gate.

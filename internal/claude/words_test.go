@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 )
 
 // A word that could name a file is escaped; an address, a version and a quoted name are left alone.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/cmdline"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 )
 
 // TestQuote: sh reads the words that were quoted, whatever is in them.

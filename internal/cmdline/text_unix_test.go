@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"waggle/internal/cmdline"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // Programs of sed and awk, harmless ones and such as write, run and read, and the parts that are put into them.

@@ -14,8 +14,8 @@ import (
 
 	"waggle/agent"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/record"
 	"waggle/spawn"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"waggle/home"
-	_ "waggle/internal/atomicfile/ordertest" // every test checks the order of its locks
+	_ "waggle/internal/fs/atomicfile/ordertest" // every test checks the order of its locks
 	"waggle/record"
 	"waggle/spawn"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/internal/logfile"
+	"waggle/internal/fs/logfile"
 	"waggle/record"
 	"waggle/spawn"
 )

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"waggle/internal/logfile"
+	"waggle/internal/fs/logfile"
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
 	"waggle/internal/sandbox/relay"

@@ -19,10 +19,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/worker"
 )
@@ -110,7 +110,7 @@ func newScene(t *testing.T) *scene {
 
 // repository is a member whose tree is a git repository with settings of agents: they are there
 // before its sandbox is made.
-func (s *scene) repository(name waggle.MemberName, want record.Sandbox) *member {
+func (s *scene) repository(name protocol.MemberName, want record.Sandbox) *member {
 	s.t.Helper()
 	s.before = s.prepareTree
 	defer func() { s.before = nil }()
@@ -118,7 +118,7 @@ func (s *scene) repository(name waggle.MemberName, want record.Sandbox) *member 
 }
 
 // later is a member with mode auto, in whose tree a command before its start has left something.
-func (s *scene) later(name waggle.MemberName, a attack) (*member, error) {
+func (s *scene) later(name protocol.MemberName, a attack) (*member, error) {
 	s.t.Helper()
 	s.before = func(work string) {
 		s.prepareTree(work)
@@ -247,10 +247,10 @@ func TestMemberCorpus(t *testing.T) {
 			case a.tree:
 				m = s.tree
 			case a.want != nil:
-				m = s.repository(waggle.MemberName("lim"+strconv.Itoa(i)), record.Sandbox{Mode: record.SandboxRequired, Limits: a.want})
+				m = s.repository(protocol.MemberName("lim"+strconv.Itoa(i)), record.Sandbox{Mode: record.SandboxRequired, Limits: a.want})
 			case a.left != nil:
 				var err error
-				if m, err = s.later(waggle.MemberName("auto"+strconv.Itoa(i)), a); err != nil {
+				if m, err = s.later(protocol.MemberName("auto"+strconv.Itoa(i)), a); err != nil {
 					if !errors.Is(err, worker.ErrUnconfined) || !refusal.MatchString(err.Error()) {
 						t.Errorf("no clear message: %v", err)
 					}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"

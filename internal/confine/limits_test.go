@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/record"
 	"waggle/spawn"
 )

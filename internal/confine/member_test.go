@@ -18,19 +18,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/confine"
-	"waggle/internal/jsonobj"
-	"waggle/internal/operatortest"
+	"waggle/internal/json/jsonobj"
 	"waggle/internal/sandbox"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/worker"
 )
@@ -124,7 +124,7 @@ func TestLinkedArtifacts(t *testing.T) {
 func TestDirectoryThatMoved(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name waggle.MemberName
+		name protocol.MemberName
 		mode record.SandboxMode
 	}{{"ann", record.SandboxRequired}, {"bob", record.SandboxAuto}} {
 		r := newRig(t)
@@ -139,7 +139,7 @@ func TestDirectoryThatMoved(t *testing.T) {
 		again := process.Of(r.Op).Worker(r.State(), i)
 		again.Agent = operatortest.Turn(operatortest.Idle)
 		ctx, stop := context.WithCancel(t.Context())
-		again.Begun = func(waggle.MemberName) { stop() }
+		again.Begun = func(protocol.MemberName) { stop() }
 		err := worker.Join(ctx, again)
 		stop()
 		if !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), elsewhere) || !strings.Contains(err.Error(), "put the directory back") {
@@ -243,7 +243,7 @@ func TestOwnDoing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	auto := record.Sandbox{Mode: record.SandboxAuto}
-	refused := func(name waggle.MemberName, words string) {
+	refused := func(name protocol.MemberName, words string) {
 		t.Helper()
 		if _, err := r.begin(name, auto); !errors.Is(err, worker.ErrUnconfined) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: it says %v", name, err)
@@ -470,7 +470,7 @@ func TestDeniedForTheCommand(t *testing.T) {
 }
 
 // answeredAt is when the worker had the answer to a request.
-func (r *rig) answeredAt(m *member, id waggle.RequestID) (at time.Time) {
+func (r *rig) answeredAt(m *member, id protocol.RequestID) (at time.Time) {
 	r.T.Helper()
 	path := r.State().Dir.JournalOf(string(m.fold().Instance))
 	files, err := filepath.Glob(filepath.Join(path, "*"))
@@ -595,7 +595,7 @@ func TestManyMembers(t *testing.T) {
 	n := 10
 	var ms []*member
 	for i := range n {
-		ms = append(ms, r.member(waggle.MemberName("m"+string(rune('a'+i))), required))
+		ms = append(ms, r.member(protocol.MemberName("m"+string(rune('a'+i))), required))
 	}
 	var dones []<-chan ran
 	for _, m := range ms {

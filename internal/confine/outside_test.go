@@ -14,7 +14,7 @@ import (
 	"waggle/agent"
 	"waggle/internal/confine"
 	"waggle/internal/sandbox/proxy"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"

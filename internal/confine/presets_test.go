@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 )
 

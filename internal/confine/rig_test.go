@@ -17,18 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/confine"
-	"waggle/internal/operatortest"
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
 	"waggle/internal/sandbox/relay"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -64,7 +64,7 @@ type rig struct {
 	hits *hits
 	kit  func(dir string) (sandbox.Kit, error)
 	// boxes are the sandboxes that were made, by their members.
-	boxes sync.Map // of waggle.MemberName to *confine.Member
+	boxes sync.Map // of protocol.MemberName to *confine.Member
 	// before is called with the tree of a member before it starts; nil: nothing is.
 	before func(work string)
 	// agent makes the agent of a member from one that runs what a test gives it; nil: it is that one.
@@ -162,7 +162,7 @@ func newRigOf(t *testing.T, set record.PolicySet) *rig {
 // member is one member of the rig: its turn runs the commands that it is given.
 type member struct {
 	r    *rig
-	name waggle.MemberName
+	name protocol.MemberName
 	work string
 	do   chan play
 	stop context.CancelFunc
@@ -172,7 +172,7 @@ type member struct {
 type play func(ctx context.Context, h agent.Host)
 
 // begin starts a member that is to be confined; nil waits until it is ready.
-func (r *rig) begin(name waggle.MemberName, want record.Sandbox) (*member, error) {
+func (r *rig) begin(name protocol.MemberName, want record.Sandbox) (*member, error) {
 	r.T.Helper()
 	m := &member{r: r, name: name, work: r.T.TempDir(), do: make(chan play), done: make(chan error, 1)}
 	if r.before != nil {
@@ -196,7 +196,7 @@ func (r *rig) begin(name waggle.MemberName, want record.Sandbox) (*member, error
 		}
 		return agent.Result{}, nil
 	})
-	o := worker.Options{Agent: turn, Begun: func(waggle.MemberName) { close(begun) }}
+	o := worker.Options{Agent: turn, Begun: func(protocol.MemberName) { close(begun) }}
 	switch {
 	case r.itself:
 		o.Agent = nil
@@ -220,7 +220,7 @@ func (r *rig) begin(name waggle.MemberName, want record.Sandbox) (*member, error
 	return m, nil
 }
 
-func (r *rig) member(name waggle.MemberName, want record.Sandbox) *member {
+func (r *rig) member(name protocol.MemberName, want record.Sandbox) *member {
 	r.T.Helper()
 	m, err := r.begin(name, want)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // reply is one assistant message on its way.

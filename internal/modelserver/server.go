@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Next decides one assistant turn. It must depend on the request alone: the client repeats a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Turn is one answer of the model.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/notice"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 )
 
 // TestBook: of any course of requests there is at most one notice in Window, only for what was not told while it

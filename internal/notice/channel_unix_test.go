@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/notice"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // tell has a Notifier tell of one request by channels of a place.

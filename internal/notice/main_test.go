@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 func TestMain(m *testing.M) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 )
 
 // Wait is one request that waits for the person.

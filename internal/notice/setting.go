@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 )
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"waggle/internal/sandbox"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // attacks is the corpus.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"waggle/internal/sandbox"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waggle/internal/sandbox"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // The relay is a copy: the program may be deleted, as go run does.

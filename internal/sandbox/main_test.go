@@ -20,7 +20,7 @@ import (
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
 	"waggle/internal/sandbox/relay"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"waggle/internal/sandbox"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

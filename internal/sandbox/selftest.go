@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/internal/sandbox/proxy"
 	"waggle/internal/sandbox/relay"
 	"waggle/spawn"

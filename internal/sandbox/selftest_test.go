@@ -14,7 +14,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // failed lists the points that did not hold.

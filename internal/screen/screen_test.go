@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/screen"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 )
 
 func TestLines(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/snapshot"
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/record"

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle"
 	"waggle/mailbox"
+	"waggle/protocol"
 )
 
 // Open makes a fresh, empty store with these options for one test.
@@ -51,8 +51,8 @@ func Run(t *testing.T, open Open) {
 }
 
 // Message is an envelope as waggle writes it, numbered.
-func Message(n int) waggle.Envelope {
-	return waggle.Envelope{
+func Message(n int) protocol.Envelope {
+	return protocol.Envelope{
 		From: "tester", Text: fmt.Sprintf("message %d", n), Summary: "a test",
 		Timestamp: fmt.Sprintf("2026-11-20T18:15:43.%03dZ", n%1000), Color: "blue",
 		MsgV: 1, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", n), Type: "message",
@@ -103,8 +103,8 @@ func want(t testing.TB, got []mailbox.Entry, texts ...string) {
 	}
 }
 
-func text(s string) waggle.Envelope {
-	return waggle.Envelope{From: "tester", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
+func text(s string) protocol.Envelope {
+	return protocol.Envelope{From: "tester", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
 }
 
 func testEmpty(t *testing.T, open Open) {
@@ -141,7 +141,7 @@ func testRoundTrip(t *testing.T, open Open) {
 	for i, s := range odd {
 		odd[i] = strings.ToValidUTF8(s, "?")
 	}
-	var sent []waggle.Envelope
+	var sent []protocol.Envelope
 	for i, s := range odd {
 		e := Message(i)
 		e.Text = s
@@ -168,7 +168,7 @@ func testRoundTrip(t *testing.T, open Open) {
 
 func testForeignKeys(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	foreign, err := waggle.ParseEnvelope([]byte(`{"lead_sig":"x","from":"a","metadata":{"read":false},"text":"t","timestamp":"2026-11-20T18:15:43.000Z","read":false}`))
+	foreign, err := protocol.ParseEnvelope([]byte(`{"lead_sig":"x","from":"a","metadata":{"read":false},"text":"t","timestamp":"2026-11-20T18:15:43.000Z","read":false}`))
 	must(t, err)
 	must(t, s.Append(t.Context(), foreign))
 	must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
@@ -284,21 +284,21 @@ func testGone(t *testing.T, open Open) {
 func testLimits(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
 	must(t, s.Append(t.Context(), text("a")))
-	big := text(strings.Repeat("x", waggle.MaxText+1))
+	big := text(strings.Repeat("x", protocol.MaxText+1))
 	if err := s.Append(t.Context(), text("fine"), big); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("a text over the limit: %v", err)
 	}
 	want(t, entries(t, s), "a")
 	big.Text = big.Text[1:]
 	must(t, s.Append(t.Context(), big))
-	if e := entries(t, s)[1]; e.Err != nil || len(e.Envelope.Text) != waggle.MaxText {
+	if e := entries(t, s)[1]; e.Err != nil || len(e.Envelope.Text) != protocol.MaxText {
 		t.Errorf("a text at the limit: %d bytes, %v", len(e.Envelope.Text), e.Err)
 	}
 }
 
 // at is a message of a sender at a time after the start of the test's clock.
-func at(from string, n int, after time.Duration) waggle.Envelope {
-	return waggle.Envelope{From: from, Text: fmt.Sprint("message ", n), Timestamp: waggle.FormatTime(start.Add(after))}
+func at(from string, n int, after time.Duration) protocol.Envelope {
+	return protocol.Envelope{From: from, Text: fmt.Sprint("message ", n), Timestamp: protocol.FormatTime(start.Add(after))}
 }
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/agentcheck"
 	"waggle/operator/teamfile"

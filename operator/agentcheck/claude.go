@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"waggle"
 	"waggle/internal/claude"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/internal/modelserver"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 )
 
 // claudeCode drives agent claude: the real client, with a home of its own and a model on loopback
@@ -200,7 +200,7 @@ func (d *claudeCode) Version(ctx context.Context) (string, error) {
 func (d *claudeCode) Close() error { return d.server.Close() }
 
 // Cast has the model say the acts to the member's conversation, which its task tells apart.
-func (d *claudeCode) Cast(_ context.Context, name waggle.MemberName, acts []Act) (Role, error) {
+func (d *claudeCode) Cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
 	part := "(check of " + string(name) + ")"
 	turns := turnsOf(acts)
 	turns = append(turns, modelserver.Say("did what the check says"))

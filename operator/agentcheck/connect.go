@@ -14,9 +14,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
+	"waggle/protocol"
 )
 
 // connecting drives agent mcp: it is the client, and connects to `waggle mcp`.
@@ -32,12 +32,12 @@ func (connecting) Unsupported(l Line) string {
 	return unhooked(l, "agent mcp")
 }
 
-func (d connecting) Cast(_ context.Context, name waggle.MemberName, acts []Act) (Role, error) {
+func (d connecting) Cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
 	if d.op.Self == "" {
 		return Role{}, errors.New("agent mcp needs the program of waggle, which serves the client")
 	}
 	c := &client{acts: acts}
-	return Role{Instructions: Script(acts), Heard: c.said, Connect: func(ctx context.Context, team waggle.TeamName) error {
+	return Role{Instructions: Script(acts), Heard: c.said, Connect: func(ctx context.Context, team protocol.TeamName) error {
 		cmd := exec.CommandContext(ctx, d.op.Self, "mcp", "--root", d.op.Root.Path, "--state", d.op.Home.Path, "--team", string(team), "--as", string(name))
 		cmd.Env, cmd.Stderr = outside(d.environ), io.Discard
 		return c.work(ctx, cmd)

@@ -17,10 +17,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/internal/claude"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 )
 
 // Line is one line of the table.
@@ -128,7 +128,7 @@ type Driver interface {
 	Environ() []string
 	// Cast prepares a member that does these acts, one after the other, in every turn with a task. A
 	// denial does not keep it from the next.
-	Cast(ctx context.Context, name waggle.MemberName, acts []Act) (Role, error)
+	Cast(ctx context.Context, name protocol.MemberName, acts []Act) (Role, error)
 	// Unsupported says where it is written that the agent's own protocol has no way to do what a
 	// line asks for; "": it has one.
 	Unsupported(l Line) (source string)
@@ -151,7 +151,7 @@ type Role struct {
 	Heard func() string
 	// Connect runs the client of a member that waggle does not start, and returns when ctx ends or
 	// the member does; nil: waggle starts the member.
-	Connect func(ctx context.Context, team waggle.TeamName) error
+	Connect func(ctx context.Context, team protocol.TeamName) error
 	// Foreign: the command is not the one of the act, so that what it leaves cannot be looked at.
 	Foreign bool
 	// Break makes the agent's second check fail as HookFails, HookMissing and HookHangs say, or adds the

@@ -18,8 +18,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"waggle/agent"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/agentcheck"
 	"waggle/operator/teamfile"

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/internal/claude"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
+	"waggle/protocol"
 )
 
 // DriverOf returns the driver for the kind of agent that is checked. An agent that waggle does not
@@ -55,7 +55,7 @@ func unhooked(l Line, name string) string {
 // scripted drives agent script: its acts are its steps.
 type scripted struct{ plain }
 
-func (scripted) Cast(_ context.Context, _ waggle.MemberName, acts []Act) (Role, error) {
+func (scripted) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
 	s, err := steps(acts)
 	if err != nil {
 		return Role{}, err
@@ -114,7 +114,7 @@ func (commanded) Unsupported(l Line) string {
 	return unhooked(l, "agent exec")
 }
 
-func (d commanded) Cast(_ context.Context, _ waggle.MemberName, acts []Act) (Role, error) {
+func (d commanded) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
 	for _, a := range acts {
 		if a.Run == "" {
 			continue
@@ -134,6 +134,6 @@ type told struct {
 	spec json.RawMessage
 }
 
-func (d told) Cast(_ context.Context, _ waggle.MemberName, acts []Act) (Role, error) {
+func (d told) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
 	return Role{Spec: d.spec, Instructions: Script(acts)}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // serverVar makes this test binary the server of TestConnecting.

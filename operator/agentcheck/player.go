@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -28,7 +28,7 @@ type player struct {
 	st       *stage
 	sc       scene
 	role     Role
-	name     waggle.MemberName
+	name     protocol.MemberName
 	instance record.Instance
 	cwd      string
 	task     string // the last that it was given
@@ -314,7 +314,7 @@ func (p *player) idle(ctx context.Context) error {
 
 // send puts words into the member's mailbox.
 func (p *player) send(ctx context.Context, words string) error {
-	to, err := waggle.ParseAddress(string(p.name))
+	to, err := protocol.ParseAddress(string(p.name))
 	if err != nil {
 		return err
 	}

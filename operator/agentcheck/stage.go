@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -16,6 +15,7 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -23,7 +23,7 @@ import (
 type stage struct {
 	c      *checker
 	op     operator.Operator
-	team   waggle.TeamName
+	team   protocol.TeamName
 	s      *operator.State
 	l      *leader.Leader
 	stop   context.CancelFunc
@@ -32,7 +32,7 @@ type stage struct {
 
 // newStage makes a team whose every call asks a person, who is the check.
 func newStage(ctx context.Context, c *checker, name string, deadline time.Duration) (*stage, error) {
-	st := &stage{c: c, op: c.op, team: waggle.TeamName(name)}
+	st := &stage{c: c, op: c.op, team: protocol.TeamName(name)}
 	set := record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Deadline: deadline.Milliseconds()}
 	var err error
 	if st.s, err = teams.Of(c.op).Create(ctx, st.team, "an agent is checked", set); err != nil {
@@ -114,7 +114,7 @@ func (st *stage) lead(ctx context.Context, d time.Duration) error {
 
 // enter makes a scene's member, and starts it.
 func (st *stage) enter(ctx context.Context, sc scene) (*player, error) {
-	p := &player{st: st, sc: sc, name: waggle.MemberName(sc.name), cwd: st.c.cwd(string(st.team), sc), began: st.op.Minter.Now()}
+	p := &player{st: st, sc: sc, name: protocol.MemberName(sc.name), cwd: st.c.cwd(string(st.team), sc), began: st.op.Minter.Now()}
 	if err := os.MkdirAll(p.cwd, 0o700); err != nil {
 		return p, err
 	}

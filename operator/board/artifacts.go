@@ -9,24 +9,24 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/task"
 	"waggle/team"
 )
 
 // ArtifactRow is one file that a member left in its directory.
 type ArtifactRow struct {
-	Member   waggle.MemberName `json:"member"`
-	Kind     string            `json:"kind"` // artifact, log, status
-	Path     string            `json:"path"` // relative to the member's directory
-	Size     int64             `json:"size"`
-	Modified time.Time         `json:"modified"`
+	Member   protocol.MemberName `json:"member"`
+	Kind     string              `json:"kind"` // artifact, log, status
+	Path     string              `json:"path"` // relative to the member's directory
+	Size     int64               `json:"size"`
+	Modified time.Time           `json:"modified"`
 }
 
 // Artifacts lists the files of a member, or of all when member is "": its log, its status and its
 // artifacts. problems has the directories that could not be listed whole.
-func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (rows []ArtifactRow, problems []string, err error) {
+func (o Operator) Artifacts(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (rows []ArtifactRow, problems []string, err error) {
 	b, err := o.board(ctx, "task artifacts", name, false)
 	if err != nil {
 		return nil, nil, err
@@ -49,7 +49,7 @@ func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member wa
 }
 
 // desks returns the members that have a directory: the named one, or all.
-func (b *board) desks(member waggle.MemberName) ([]waggle.MemberName, error) {
+func (b *board) desks(member protocol.MemberName) ([]protocol.MemberName, error) {
 	if b.list == nil {
 		if member != "" {
 			return nil, &team.NotFoundError{What: "member", Name: string(member)}
@@ -60,7 +60,7 @@ func (b *board) desks(member waggle.MemberName) ([]waggle.MemberName, error) {
 	if err != nil || member == "" {
 		return all, err
 	}
-	i := slices.IndexFunc(all, func(n waggle.MemberName) bool { return waggle.SameName(n, member) })
+	i := slices.IndexFunc(all, func(n protocol.MemberName) bool { return protocol.SameName(n, member) })
 	if i < 0 {
 		e := &team.NotFoundError{What: "member", Name: string(member)}
 		if b.cfg != nil {
@@ -72,7 +72,7 @@ func (b *board) desks(member waggle.MemberName) ([]waggle.MemberName, error) {
 }
 
 // OpenArtifact opens one file of a member by the path that Artifacts gives it.
-func (o Operator) OpenArtifact(ctx context.Context, name waggle.TeamName, member waggle.MemberName, path string) (*os.File, error) {
+func (o Operator) OpenArtifact(ctx context.Context, name protocol.TeamName, member protocol.MemberName, path string) (*os.File, error) {
 	b, err := o.board(ctx, "task artifacts", name, false)
 	if err != nil {
 		return nil, err

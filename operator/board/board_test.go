@@ -12,20 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
 
 // abroad is the name of a team that another program leads.
-const abroad waggle.TeamName = "session-1a2b3c4d"
+const abroad protocol.TeamName = "session-1a2b3c4d"
 
 // add puts a task on the board and fails the test on an error.
 func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
@@ -66,7 +66,7 @@ func TestAddTask(t *testing.T) {
 	}{
 		{board.NewTask{Subject: " "}, operator.Usage, "needs a subject"},
 		{board.NewTask{Subject: "a\xff"}, operator.Usage, "UTF-8"},
-		{board.NewTask{Subject: "x", Description: strings.Repeat("a", waggle.MaxText+1)}, operator.Usage, "UTF-8"},
+		{board.NewTask{Subject: "x", Description: strings.Repeat("a", protocol.MaxText+1)}, operator.Usage, "UTF-8"},
 		{board.NewTask{Subject: "x", Owner: "nobody"}, operator.NotFound, "nobody"},
 		{board.NewTask{Subject: "x", After: []task.ID{"9"}}, operator.Refused, "no task 9 to wait for"},
 	} {
@@ -194,7 +194,7 @@ func TestStepsOfATask(t *testing.T) {
 		t.Error("who waited for it waits still")
 	}
 	res, err = o.FinishTask(ctx, "api", "3", "")
-	step("finish what is nobody's", res, err, true, string(waggle.Lead), task.Completed)
+	step("finish what is nobody's", res, err, true, string(protocol.Lead), task.Completed)
 	if _, err := o.ClaimTask(ctx, "api", "", "cas"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestStepsOfATask(t *testing.T) {
 	if err := os.RemoveAll(op.Root.TasksDir("empty")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = o.ClaimTask(ctx, empty.Name, "", waggle.Lead)
+	_, err = o.ClaimTask(ctx, empty.Name, "", protocol.Lead)
 	operatortest.Fails(t, err, operator.Refused, "no task is pending")
 	_, err = o.ReleaseTask(ctx, empty.Name, "1")
 	operatortest.Fails(t, err, operator.NotFound, "no task 1")
@@ -349,7 +349,7 @@ func TestAnAssignmentKeepsTheTermsThatItDoesNotSet(t *testing.T) {
 		{board.Terms{Check: other}, other, time.Minute},
 		{board.Terms{}, other, time.Minute},
 	} {
-		for _, owner := range []waggle.MemberName{"bob", "ann"} {
+		for _, owner := range []protocol.MemberName{"bob", "ann"} {
 			if _, err := board.Of(op).AssignTask(t.Context(), "api", "1", owner, c.terms); err != nil {
 				t.Fatal(err)
 			}
@@ -409,7 +409,7 @@ func TestAssignAbroad(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	in, err := mail.Of(op).Inbox(t.Context(), abroad, "theirs", true)
-	if err != nil || len(in.Entries) != 1 || in.Entries[0].From != "waggle" || in.Entries[0].Kind != string(waggle.KindTaskAssignment) {
+	if err != nil || len(in.Entries) != 1 || in.Entries[0].From != "waggle" || in.Entries[0].Kind != string(protocol.KindTaskAssignment) {
 		t.Fatalf("%+v, %v", in, err)
 	}
 	var words struct {
@@ -454,7 +454,7 @@ func TestArtifacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list := func(member waggle.MemberName) (all []string) {
+	list := func(member protocol.MemberName) (all []string) {
 		rows, problems, err := o.Artifacts(ctx, "api", member)
 		if err != nil || len(problems) != 0 {
 			t.Fatal(problems, err)
@@ -486,7 +486,7 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	for _, c := range []struct {
-		member waggle.MemberName
+		member protocol.MemberName
 		path   string
 		code   operator.Kind
 		says   string

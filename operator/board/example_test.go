@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/task"
 	"waggle/team"
 )
@@ -48,7 +48,7 @@ func Example() {
 	if _, err := tasks.FinishTask(ctx, "api", build.Task.ID, ""); err != nil {
 		panic(err)
 	}
-	if _, err := tasks.ClaimTask(ctx, "api", "", waggle.Lead); err != nil {
+	if _, err := tasks.ClaimTask(ctx, "api", "", protocol.Lead); err != nil {
 		panic(err)
 	}
 	show()

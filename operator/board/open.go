@@ -3,13 +3,13 @@ package board
 import (
 	"context"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/task"
 )
 
 // OpenTasks returns the unfinished tasks of a list, without those that another program keeps for itself.
 // A list may exist without its team.
-func (o Operator) OpenTasks(ctx context.Context, name waggle.TeamName) ([]task.Task, error) {
+func (o Operator) OpenTasks(ctx context.Context, name protocol.TeamName) ([]task.Task, error) {
 	list, err := task.Open(o.Root.TasksDir(name), name, task.Options{})
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package board_test
 import (
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/board"
 	"waggle/record"
 )

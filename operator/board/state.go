@@ -1,9 +1,9 @@
 package board
 
 import (
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -29,7 +29,7 @@ func Failed(l *control.Leader, t task.Task) (why string, ok bool) {
 		return "", false
 	}
 	m, ok := l.ByInstance(order.Instance)
-	if !ok || !waggle.SameName(m.Name, waggle.MemberName(lastOwner(l, t))) {
+	if !ok || !protocol.SameName(m.Name, protocol.MemberName(lastOwner(l, t))) {
 		return "", false
 	}
 	if turn := m.Turns[string(t.ID)]; turn != nil && turn.Failed && (m.Claimed[string(t.ID)] == nil || m.Left != nil) {

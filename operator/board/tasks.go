@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 	"waggle/team"
@@ -39,7 +39,7 @@ type TaskView struct {
 
 // TaskList is a team's list.
 type TaskList struct {
-	Team     waggle.TeamName
+	Team     protocol.TeamName
 	Tasks    []TaskView    // in order of id
 	Forest   []task.Branch // the same tasks, in the order for people
 	Problems []string      // files that cannot be read, or have an error
@@ -58,26 +58,26 @@ type TaskDetail struct {
 
 // TaskOrder is the newest order to do a task, as the leader's journal has it.
 type TaskOrder struct {
-	Member waggle.MemberName `json:"member"`
-	Seq    uint64            `json:"seq"`
-	At     time.Time         `json:"at"`
-	By     policy.Role       `json:"by"`
-	Sent   bool              `json:"sent"` // the message is in the member's mailbox
-	SHA256 string            `json:"sha256"`
-	Check  string            `json:"check,omitempty"` // decides whether it is done; "": the member's agent or its command
+	Member protocol.MemberName `json:"member"`
+	Seq    uint64              `json:"seq"`
+	At     time.Time           `json:"at"`
+	By     policy.Role         `json:"by"`
+	Sent   bool                `json:"sent"` // the message is in the member's mailbox
+	SHA256 string              `json:"sha256"`
+	Check  string              `json:"check,omitempty"` // decides whether it is done; "": the member's agent or its command
 }
 
 // board is a team's task list, with the team's registry and journal.
 type board struct {
 	op   string
-	team waggle.TeamName
+	team protocol.TeamName
 	list *task.List      // nil: the team has no list, and create was not set
 	cfg  *team.Config    // nil: the team's directory is gone, and its list exists
 	s    *operator.State // nil: waggle does not lead the team
 }
 
 // board opens a team's list. create makes a missing list.
-func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, create bool) (*board, error) {
+func (o Operator) board(ctx context.Context, op string, name protocol.TeamName, create bool) (*board, error) {
 	b := &board{op: op, team: name}
 	dir := o.Root.TasksDir(name)
 	_, none := os.Lstat(dir)
@@ -127,7 +127,7 @@ func (b *board) get(ctx context.Context, id task.ID) (task.Task, error) {
 
 // Tasks lists a team's tasks. It records nothing: the note of a task whose owner has ended says
 // that it was not released yet. Tasks of Claude Code's own harness are left out unless all is set.
-func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*TaskList, error) {
+func (o Operator) Tasks(ctx context.Context, name protocol.TeamName, all bool) (*TaskList, error) {
 	b, err := o.board(ctx, "task list", name, false)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 }
 
 // Task returns one task with all details. It records nothing.
-func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskDetail, error) {
+func (o Operator) Task(ctx context.Context, name protocol.TeamName, id task.ID) (*TaskDetail, error) {
 	b, err := o.board(ctx, "task show", name, false)
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 		return fmt.Sprintf("given back: %s %s", r.From, r.Why), none
 	}
 	order, m, ok := b.order(t.ID)
-	if ok && waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
+	if ok && protocol.SameName(m.Name, protocol.MemberName(t.Owner)) {
 		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
 		case claim != nil && m.Left == nil:
 			return fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}
@@ -291,8 +291,8 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 	if b.s == nil || t.Owner == "" {
 		return "", none
 	}
-	if m, ok := b.s.Lead.Member(waggle.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
-		return "nobody ordered it", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: waggle.MemberName(t.Owner)}
+	if m, ok := b.s.Lead.Member(protocol.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
+		return "nobody ordered it", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: protocol.MemberName(t.Owner)}
 	}
 	return "", none
 }
@@ -300,7 +300,7 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 // Unsettled is the note of the newest task of a member, "" when that is done or has none: a person has to look at it.
 func Unsettled(s *operator.State, tasks []task.Task, m *control.Member) string {
 	for _, t := range slices.Backward(tasks) {
-		if waggle.SameName(waggle.MemberName(t.Owner), m.Name) {
+		if protocol.SameName(protocol.MemberName(t.Owner), m.Name) {
 			if t.Status == task.Completed {
 				return ""
 			}

@@ -9,12 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 	"waggle/team"
@@ -36,7 +36,7 @@ type NewTask struct {
 	ActiveForm  string // shown while the task is in progress
 	After       []task.ID
 	Before      []task.ID // tasks that wait for it
-	Owner       waggle.MemberName
+	Owner       protocol.MemberName
 	Terms       Terms // with an owner
 	Typed       bool  // the operator has typed the description
 }
@@ -54,7 +54,7 @@ type Terms struct {
 
 // AddTask puts a task on the board and, when an owner is named, assigns it, which
 // takes a leader pass when nobody leads.
-func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) (*TaskResult, error) {
+func (o Operator) AddTask(ctx context.Context, name protocol.TeamName, n NewTask) (*TaskResult, error) {
 	const op = "task add"
 	if strings.TrimSpace(n.Subject) == "" {
 		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "a task needs a subject"}
@@ -63,8 +63,8 @@ func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) 
 		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "a check, a timeout, a directory and a plan are of an assignment", Advice: "name the owner too, or give them to task assign"}
 	}
 	for _, s := range []string{n.Subject, n.Description, n.ActiveForm} {
-		if len(s) > waggle.MaxText || !utf8.ValidString(s) {
-			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", waggle.MaxText)}
+		if len(s) > protocol.MaxText || !utf8.ValidString(s) {
+			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", protocol.MaxText)}
 		}
 	}
 	b, err := o.board(ctx, op, name, true)
@@ -107,7 +107,7 @@ func (o Operator) guardBoard(ctx context.Context, b *board) error {
 }
 
 // member finds the member that shall own a task.
-func (b *board) member(name waggle.MemberName) (*team.Member, error) {
+func (b *board) member(name protocol.MemberName) (*team.Member, error) {
 	if b.cfg == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
 	}
@@ -123,7 +123,7 @@ func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 // works on the task already gets no second order. Any other member gets a task_assignment in its
 // mailbox (protocol §4). Assigning a task again to the member that failed it makes a new order. It
 // takes a leader pass when no process leads.
-func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.ID, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
+func (o Operator) AssignTask(ctx context.Context, name protocol.TeamName, id task.ID, owner protocol.MemberName, terms Terms) (*TaskResult, error) {
 	b, err := o.board(ctx, "task assign", name, false)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.
 }
 
 // assign gives a task that was read just now to a member.
-func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
+func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner protocol.MemberName, terms Terms) (*TaskResult, error) {
 	m, err := b.member(owner)
 	if err != nil {
 		return nil, err
@@ -182,9 +182,9 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 			return nil, fmt.Errorf("task %s is %s's on the board, and was not ordered (the same command again orders it): %w", t.ID, m.Name, err)
 		}
 		r.Changed, r.Ordered = r.Changed || ordered, ordered && b.runs(m.Name)
-	case news != nil && (b.s == nil || m.Name != waggle.Lead):
+	case news != nil && (b.s == nil || m.Name != protocol.Lead):
 		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, by); err != nil {
-			_, _, uerr := b.list.Handover(ctx, t, waggle.MemberName(seen.Owner), by, o.Minter.Now())
+			_, _, uerr := b.list.Handover(ctx, t, protocol.MemberName(seen.Owner), by, o.Minter.Now())
 			return nil, fmt.Errorf("task %s was not assigned: the message to %s failed: %w", t.ID, m.Name, errorsOf(err, uerr))
 		}
 	}
@@ -200,7 +200,7 @@ func errorsOf(err, undo error) error {
 }
 
 // ours returns the member in the leader's journal, nil when it has no journal of waggle.
-func (b *board) ours(name waggle.MemberName) *control.Member {
+func (b *board) ours(name protocol.MemberName) *control.Member {
 	if b.s == nil {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (b *board) ours(name waggle.MemberName) *control.Member {
 }
 
 // runs reports whether waggle runs the member.
-func (b *board) runs(name waggle.MemberName) bool {
+func (b *board) runs(name protocol.MemberName) bool {
 	m := b.ours(name)
 	return m != nil && m.Trust != record.FileTrust
 }
@@ -219,18 +219,18 @@ func (b *board) runs(name waggle.MemberName) bool {
 // assigner returns the sender of an assignment. In a team that waggle leads it is the lead, by an
 // order in the journal; an owner that only the registry has is appended to the journal now. In
 // another program's team it is a member that was registered here.
-func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as string) (waggle.MemberName, error) {
+func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as string) (protocol.MemberName, error) {
 	if b.s != nil {
 		if b.ours(owner.Name) != nil || owner.IsLead() {
-			return waggle.Lead, nil
+			return protocol.Lead, nil
 		}
 		if err := mail.Of(o.Operator).Admit(ctx, b.cfg, *owner); err != nil {
 			return "", err
 		}
-		return waggle.Lead, b.s.Journal.Refresh(ctx)
+		return protocol.Lead, b.s.Journal.Refresh(ctx)
 	}
 	if as != "" {
-		if _, err := waggle.ParseMember(as); err != nil {
+		if _, err := protocol.ParseMember(as); err != nil {
 			return "", &operator.Error{Kind: operator.Usage, Op: b.op, Err: err}
 		}
 	}
@@ -289,10 +289,10 @@ func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task
 
 // tellOwner writes a task_assignment into the mailbox of a member that waggle does not run. It has
 // no more authority than any other message there.
-func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, by waggle.MemberName) error {
+func (o Operator) tellOwner(ctx context.Context, b *board, to protocol.MemberName, news *protocol.TaskAssignment, plan bool, by protocol.MemberName) error {
 	from := string(by)
 	news.AssignedBy, news.PlanModeRequired = from, plan
-	text, err := waggle.Encode(*news, waggle.DialectWire)
+	text, err := protocol.Encode(*news, protocol.DialectWire)
 	if err != nil {
 		return err
 	}
@@ -300,8 +300,8 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 	if err != nil {
 		return err
 	}
-	env := waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(mint.Now), MsgV: 1, MsgID: mint.MsgID, Type: "message"}
-	if m, ok := b.cfg.Member(waggle.MemberName(from)); ok && m.Name != waggle.Lead {
+	env := protocol.Envelope{From: from, Text: text, Timestamp: protocol.FormatTime(mint.Now), MsgV: 1, MsgID: mint.MsgID, Type: "message"}
+	if m, ok := b.cfg.Member(protocol.MemberName(from)); ok && m.Name != protocol.Lead {
 		env.Color = m.Color
 	}
 	if env, err = mail.Extras(b.s, env, mail.Message{}); err != nil {
@@ -318,7 +318,7 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 // §4); id "" is the first available one. A member has one task in progress at a time. A claim
 // changes the board and orders nothing: members that only run orders cannot claim. It takes a
 // leader pass when no process leads.
-func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+func (o Operator) ClaimTask(ctx context.Context, name protocol.TeamName, id task.ID, as protocol.MemberName) (*TaskResult, error) {
 	b, err := o.board(ctx, "task claim", name, false)
 	if err != nil {
 		return nil, err
@@ -347,8 +347,8 @@ func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.I
 }
 
 // claimant checks the member that claims.
-func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, error) {
-	if b.cfg == nil || as == waggle.Lead {
+func (b *board) claimant(id task.ID, as protocol.MemberName) (protocol.MemberName, error) {
+	if b.cfg == nil || as == protocol.Lead {
 		return as, nil
 	}
 	m, ok := b.cfg.Member(as)
@@ -378,13 +378,13 @@ func (b *board) result(ctx context.Context, seen, t task.Task, err error) (*Task
 }
 
 // StartTask sets a task in progress. as is its owner; "" is any owner.
-func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+func (o Operator) StartTask(ctx context.Context, name protocol.TeamName, id task.ID, as protocol.MemberName) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task start", name, id)
 	if err != nil {
 		return nil, err
 	}
 	if as == "" {
-		as = waggle.MemberName(seen.Owner)
+		as = protocol.MemberName(seen.Owner)
 	}
 	t, err := b.list.Start(ctx, id, as)
 	return b.result(ctx, seen, t, err)
@@ -393,12 +393,12 @@ func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.I
 // FinishTask sets a task completed. as is its owner; "" is any owner, or the lead when the task has
 // none. It refuses a task that another member is working on, and a member that says that a task is done
 // whose check has not passed: only the operator does.
-func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+func (o Operator) FinishTask(ctx context.Context, name protocol.TeamName, id task.ID, as protocol.MemberName) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task done", name, id)
 	if err != nil {
 		return nil, err
 	}
-	if m, err := b.working(id); err != nil || m != nil && !waggle.SameName(m.Name, as) {
+	if m, err := b.working(id); err != nil || m != nil && !protocol.SameName(m.Name, as) {
 		if err == nil {
 			err = b.idle(id)
 		}
@@ -410,12 +410,12 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 	said := as
 	switch {
 	case as == "" && seen.Owner == "":
-		as = waggle.Lead
+		as = protocol.Lead
 		if _, err := b.list.Claim(ctx, id, as); err != nil {
 			return nil, b.explain(ctx, err)
 		}
 	case as == "":
-		as = waggle.MemberName(seen.Owner)
+		as = protocol.MemberName(seen.Owner)
 	}
 	t, err := b.list.Complete(ctx, id, as)
 	if err == nil && b.s != nil {
@@ -427,7 +427,7 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 // finish appends to the leader's journal that the operator has set a task done. What a member that waggle runs says of
 // its own task is in that member's journal, and is not the operator's word: as is whose word it is, "" is that of
 // whoever has typed the command.
-func (o Operator) finish(ctx context.Context, b *board, id task.ID, as waggle.MemberName) error {
+func (o Operator) finish(ctx context.Context, b *board, id task.ID, as protocol.MemberName) error {
 	_, m, ok := b.order(id)
 	if !ok {
 		return nil
@@ -444,7 +444,7 @@ func (o Operator) finish(ctx context.Context, b *board, id task.ID, as waggle.Me
 }
 
 // unchecked refuses a member's word for a task whose check has not passed.
-func (o Operator) unchecked(b *board, t task.Task, as waggle.MemberName) error {
+func (o Operator) unchecked(b *board, t task.Task, as protocol.MemberName) error {
 	check, state := b.checkOf(t)
 	if check == nil || state != nil && state.Ended && state.Checked != nil && state.Checked.Passed {
 		return nil
@@ -458,7 +458,7 @@ func (o Operator) unchecked(b *board, t task.Task, as waggle.MemberName) error {
 	refused := &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("task %s has a check, which decides whether it is done, and has not passed: %s", t.ID, operator.Visible(check.Command)),
 		Advice: "it runs when the member's turn on the task ends"}
 	if state == nil {
-		refused.Advice, refused.Next = "", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: waggle.MemberName(t.Owner)}
+		refused.Advice, refused.Next = "", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: protocol.MemberName(t.Owner)}
 	}
 	return refused
 }
@@ -468,7 +468,7 @@ func (o Operator) unchecked(b *board, t task.Task, as waggle.MemberName) error {
 func (b *board) checkOf(t task.Task) (*record.Check, *control.TaskState) {
 	order, m, ordered := b.order(t.ID)
 	if !ordered {
-		if m = b.ours(waggle.MemberName(t.Owner)); m == nil {
+		if m = b.ours(protocol.MemberName(t.Owner)); m == nil {
 			return nil, nil
 		}
 	}
@@ -489,7 +489,7 @@ func (b *board) checkOf(t task.Task) (*record.Check, *control.TaskState) {
 }
 
 // step opens the board for a change of one task.
-func (o Operator) step(ctx context.Context, op string, name waggle.TeamName, id task.ID) (*board, task.Task, error) {
+func (o Operator) step(ctx context.Context, op string, name protocol.TeamName, id task.ID) (*board, task.Task, error) {
 	b, err := o.board(ctx, op, name, false)
 	if err != nil {
 		return nil, task.Task{}, err
@@ -500,7 +500,7 @@ func (o Operator) step(ctx context.Context, op string, name waggle.TeamName, id 
 
 // ReleaseTask makes a task pending, without an owner. It refuses a task that a member is working
 // on.
-func (o Operator) ReleaseTask(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskResult, error) {
+func (o Operator) ReleaseTask(ctx context.Context, name protocol.TeamName, id task.ID) (*TaskResult, error) {
 	b, seen, err := o.step(ctx, "task release", name, id)
 	if err != nil {
 		return nil, err
@@ -511,13 +511,13 @@ func (o Operator) ReleaseTask(ctx context.Context, name waggle.TeamName, id task
 	if err := b.idle(id); err != nil {
 		return nil, err
 	}
-	t, _, err := b.list.Handover(ctx, seen, "", waggle.Lead, o.Minter.Now())
+	t, _, err := b.list.Handover(ctx, seen, "", protocol.Lead, o.Minter.Now())
 	return b.result(ctx, seen, t, err)
 }
 
 // ReleaseAll releases every unfinished task of a member that has ended, and returns their ids. It
 // serves members whose end waggle cannot see, and refuses a member that is known to run.
-func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner waggle.MemberName) ([]task.ID, error) {
+func (o Operator) ReleaseAll(ctx context.Context, name protocol.TeamName, owner protocol.MemberName) ([]task.ID, error) {
 	b, err := o.board(ctx, "task release", name, false)
 	if err != nil {
 		return nil, err
@@ -537,7 +537,7 @@ func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner wa
 
 // BlockTask adds and removes the tasks that a task waits for. all removes every one that is not
 // added.
-func (o Operator) BlockTask(ctx context.Context, name waggle.TeamName, id task.ID, add, drop []task.ID, all bool) (*TaskResult, error) {
+func (o Operator) BlockTask(ctx context.Context, name protocol.TeamName, id task.ID, add, drop []task.ID, all bool) (*TaskResult, error) {
 	op := "task block"
 	if len(add) == 0 {
 		op = "task unblock"
@@ -564,7 +564,7 @@ func (o Operator) BlockTask(ctx context.Context, name waggle.TeamName, id task.I
 
 // RemoveTask removes a task as Claude Code does: its id is not used again, and tasks that waited
 // for it stop waiting. It refuses a task that a member is working on.
-func (o Operator) RemoveTask(ctx context.Context, name waggle.TeamName, id task.ID) error {
+func (o Operator) RemoveTask(ctx context.Context, name protocol.TeamName, id task.ID) error {
 	b, _, err := o.step(ctx, "task rm", name, id)
 	if err != nil {
 		return err

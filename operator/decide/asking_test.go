@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -254,7 +254,7 @@ func TestDecideGroup(t *testing.T) {
 		if d.Err() != nil || d.Decision != record.DecisionAllow {
 			t.Errorf("%+v", d)
 		}
-		first := lead.RequestsByID(waggle.RequestID(d.ID))[0].Decided.First
+		first := lead.RequestsByID(protocol.RequestID(d.ID))[0].Decided.First
 		if i == 0 && first != nil || i > 0 && (first == nil || string(first.ID) != ds[0].ID) {
 			t.Errorf("%d was answered with %v", i, first)
 		}
@@ -272,7 +272,7 @@ func TestQuestionStatus(t *testing.T) {
 	i := rig.Joined("ann", record.FileTrust)
 	past := time.Now().Add(-time.Minute)
 	ask := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
-	key := record.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	key := record.Key{Instance: i, Kind: protocol.KindPermissionRequest, ID: "perm-1"}
 	s := rig.Write(journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
 		Digest: record.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Expires: &past, Channel: "file"}})
 	r, ok := s.Lead.Request(key)
@@ -284,11 +284,11 @@ func TestQuestionStatus(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	for _, c := range []struct{ what, want string }{
-		{decide.Describe(waggle.KindPermissionRequest, ask), `Bash {"command":"make"}`},
-		{decide.Describe(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: "{"}), "Bash {"},
-		{decide.Describe(waggle.KindPlanApprovalRequest, record.Ask{Plan: "x"}), "plan"},
-		{decide.Describe(waggle.KindSandboxPermissionRequest, record.Ask{Host: "x.org"}), "network to x.org"},
-		{decide.Describe(waggle.KindSandboxPermissionRequest, record.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
+		{decide.Describe(protocol.KindPermissionRequest, ask), `Bash {"command":"make"}`},
+		{decide.Describe(protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: "{"}), "Bash {"},
+		{decide.Describe(protocol.KindPlanApprovalRequest, record.Ask{Plan: "x"}), "plan"},
+		{decide.Describe(protocol.KindSandboxPermissionRequest, record.Ask{Host: "x.org"}), "network to x.org"},
+		{decide.Describe(protocol.KindSandboxPermissionRequest, record.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
 		{decide.ShownJSON(`{"a":"\u0026\u0007"}`), `{"a":"&\u0007"}`},
 		{decide.ShownJSON("{\x07"), `{\x07`},
 		{string(decide.RiskOf(nil, r)), string(q.Risk)},

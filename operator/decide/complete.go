@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 )
 
 // OpenRequests returns the open requests of a team as its journals have them now; name "" leaves the team
 // out. sessions adds those of sessions that waggle does not run. It only reads: what cannot be read
 // is left out.
-func (o Operator) OpenRequests(ctx context.Context, name waggle.TeamName, sessions bool) []Request {
+func (o Operator) OpenRequests(ctx context.Context, name protocol.TeamName, sessions bool) []Request {
 	var qs []Request
 	if s := o.recorded(ctx, name); s != nil {
 		for _, r := range s.Lead.Pending() {
@@ -27,7 +27,7 @@ func (o Operator) OpenRequests(ctx context.Context, name waggle.TeamName, sessio
 
 // Rules returns the rules in force of a team, as a person types them: those of its policy, then
 // those that were added.
-func (o Operator) Rules(ctx context.Context, name waggle.TeamName) []string {
+func (o Operator) Rules(ctx context.Context, name protocol.TeamName) []string {
 	s := o.recorded(ctx, name)
 	if s == nil {
 		return nil
@@ -46,7 +46,7 @@ func (o Operator) Rules(ctx context.Context, name waggle.TeamName) []string {
 }
 
 // recorded opens a team's journal, nil when it cannot be read.
-func (o Operator) recorded(ctx context.Context, name waggle.TeamName) *operator.State {
+func (o Operator) recorded(ctx context.Context, name protocol.TeamName) *operator.State {
 	if name == "" {
 		return nil
 	}

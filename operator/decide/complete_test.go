@@ -7,7 +7,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"

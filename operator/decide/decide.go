@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -66,7 +66,7 @@ func (d Decided) Err() error { return d.err }
 // Decide answers requests in the operator's name, each once, by compare-and-set on the leader's
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
 // a leader pass before and after when no process leads.
-func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []Answer) ([]Decided, error) {
+func (o Operator) Decide(ctx context.Context, name protocol.TeamName, answers []Answer) ([]Decided, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 		}
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: near}
 	}
-	return nil, &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
+	return nil, &control.UnknownRequestError{ID: protocol.RequestID(id), Near: near}
 }
 
 // begins reports whether word begins the handle or the id of a request.

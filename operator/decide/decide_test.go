@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -27,7 +27,7 @@ func TestBrief(t *testing.T) {
 		{"mcp__db__query", `{"query":"x"}`, `mcp__db__query {"query":"x"}`},
 	} {
 		a := record.Ask{Tool: c.tool, Input: c.input, Cwd: "/w"}
-		if got := decide.Brief(waggle.KindPermissionRequest, a); got != c.want {
+		if got := decide.Brief(protocol.KindPermissionRequest, a); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
 		}
 	}

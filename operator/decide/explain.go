@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -34,7 +34,7 @@ type Explained struct {
 
 // Explain finds a call in the journals of its member, by its id or an unambiguous
 // beginning of it.
-func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) (*Explained, error) {
+func (o Operator) Explain(ctx context.Context, name protocol.TeamName, id string) (*Explained, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err

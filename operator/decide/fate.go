@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -40,7 +40,7 @@ func (o Operator) Fate(ctx context.Context, q Request) (Fate, error) {
 }
 
 func (o Operator) teamFate(ctx context.Context, q Request) (Fate, error) {
-	s, err := o.Open(ctx, waggle.TeamName(q.Team), operator.Act)
+	s, err := o.Open(ctx, protocol.TeamName(q.Team), operator.Act)
 	if err != nil {
 		return Fate{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator/decide"
 	"waggle/record"

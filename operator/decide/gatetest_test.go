@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -43,12 +43,12 @@ type Group struct {
 // Batched reports whether a request may be answered as one of a group: tool calls
 // below high risk. A plan, a host or a budget is decided by itself.
 func (q Request) Batched() bool {
-	return q.Kind == string(waggle.KindPermissionRequest) && q.Tool != record.BudgetTool && q.Risk != string(policy.RiskHigh)
+	return q.Kind == string(protocol.KindPermissionRequest) && q.Tool != record.BudgetTool && q.Risk != string(policy.RiskHigh)
 }
 
 // like returns the key of requests that q may be answered together with.
 func (q Request) like() (name, pattern string) {
-	if q.Kind != string(waggle.KindPermissionRequest) {
+	if q.Kind != string(protocol.KindPermissionRequest) {
 		return q.Pattern, q.Pattern
 	}
 	return policy.LikeOf(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd})
@@ -98,7 +98,7 @@ func (g Group) text() (lines []string, inputs int) {
 	parts := slices.SortedFunc(maps.Keys(who), func(a, b part) int {
 		return cmp.Or(strings.Compare(a.asks, b.asks), strings.Compare(a.cwd, b.cwd))
 	})
-	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, operator.Visible(cmp.Or(g.Tool, Wanted(waggle.Kind(g.Kind)))), len(parts), g.Risk))
+	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, operator.Visible(cmp.Or(g.Tool, Wanted(protocol.Kind(g.Kind)))), len(parts), g.Risk))
 	for _, p := range parts {
 		slices.Sort(who[p])
 		lines = append(lines, "  "+strings.Join(who[p], ", ")+" in "+p.cwd)
@@ -128,7 +128,7 @@ func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 // DecideGroup answers every request of the group with this id, and only what was shown with it: a
 // pattern, or a group that has changed, is refused. Each request is decided by itself, with its own
 // digest. It takes a leader pass before and after when no process leads.
-func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
+func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id string, with Answer) ([]Decided, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (g Group) handles() (hs []string) {
 
 // ShowGroup returns the group with an id, the one that has the request with this handle, id or
 // unambiguous beginning of an id, or the one of a pattern. It records nothing.
-func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word string) (*Group, error) {
+func (o Operator) ShowGroup(ctx context.Context, name protocol.TeamName, word string) (*Group, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {
 		return nil, err

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -65,7 +65,7 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 
 // Learn makes a new version of the policy with the rule of the allowed requests, unless Decide has made it together with
 // the decision, and waits for the members. Refusals and denials make no rule.
-func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
+func (o Operator) Learn(ctx context.Context, name protocol.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
 	s, err := o.Open(ctx, name, operator.Lead("a change of policy"))
 	if err != nil {
 		return nil, err

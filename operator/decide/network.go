@@ -12,11 +12,11 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
-	"waggle"
 	"waggle/control"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -41,14 +41,14 @@ type NetRequest struct {
 func (n NetRequest) Enforced() bool { return n.Sandbox.Enforces() }
 
 // NetPending lists the open requests for hosts, oldest first.
-func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetRequest, error) {
+func (o Operator) NetPending(ctx context.Context, name protocol.TeamName) ([]NetRequest, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}
 	out := []NetRequest{}
 	for _, q := range qs {
-		if q.Kind != string(waggle.KindSandboxPermissionRequest) {
+		if q.Kind != string(protocol.KindSandboxPermissionRequest) {
 			continue
 		}
 		i := slices.IndexFunc(out, func(n NetRequest) bool { return n.Instance == q.Instance && n.Host == q.Host && n.Port == q.Port })
@@ -65,7 +65,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetRe
 // NetNamed returns the open request for the network that a word names by its handle or its whole id, also an answered
 // one by an id in waggle's form; nil: the word is a host. An id is its asker's choice, so a word with a dot or a colon,
 // and the host of an open request, is a host.
-func (o Operator) NetNamed(ctx context.Context, name waggle.TeamName, word string) (*Request, error) {
+func (o Operator) NetNamed(ctx context.Context, name protocol.TeamName, word string) (*Request, error) {
 	_, err := ParseNetTarget(word)
 	if err == nil && strings.ContainsAny(word, ".:") {
 		return nil, nil
@@ -77,7 +77,7 @@ func (o Operator) NetNamed(ctx context.Context, name waggle.TeamName, word strin
 	var named []Request
 	for _, q := range qs {
 		switch {
-		case q.Kind != string(waggle.KindSandboxPermissionRequest):
+		case q.Kind != string(protocol.KindSandboxPermissionRequest):
 		case err == nil && strings.EqualFold(q.Host, word):
 			return nil, nil
 		case q.ID == word || q.Handle == record.CleanHandle(word):
@@ -226,8 +226,8 @@ func wildcard(t NetTarget) error {
 // requests; with one of them it becomes a standing answer for the member.
 type NetAnswer struct {
 	Target  NetTarget
-	ID      string            // of a request, in place of Target
-	Member  waggle.MemberName // "": every member that asks; "*": the team
+	ID      string              // of a request, in place of Target
+	Member  protocol.MemberName // "": every member that asks; "*": the team
 	Allow   bool
 	Reason  string
 	Session bool       // as long as the member exists
@@ -254,7 +254,7 @@ type NetDecided struct {
 // answer is to stand, that is put into a new version of the policy before: an act
 // of its own, which an enforcer of network access reads. A denial also takes back what was
 // allowed for that very host and port.
-func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnswer) (*NetDecided, error) {
+func (o Operator) DecideNet(ctx context.Context, name protocol.TeamName, a NetAnswer) (*NetDecided, error) {
 	if a.Allow && a.Target.Wild() && !a.Wildcard {
 		return nil, wildcard(a.Target)
 	}
@@ -457,7 +457,7 @@ func onceOf(s *operator.State, a NetAnswer, now time.Time) (keys []record.Key, e
 		}
 		for _, g := range w.Grants(s.Lead, now) {
 			if g.Scope == control.ScopeOnce && a.Target.covers(record.Ask{Host: g.Host, Port: g.Port}, false) {
-				keys = append(keys, record.Key{Instance: m.Instance, Kind: waggle.KindSandboxPermissionRequest, ID: g.Request})
+				keys = append(keys, record.Key{Instance: m.Instance, Kind: protocol.KindSandboxPermissionRequest, ID: g.Request})
 			}
 		}
 	}

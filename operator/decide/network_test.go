@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"

@@ -10,18 +10,18 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // Plans lists the plans of a team, oldest first: every revision is a request of
 // its own, with its text on record. all adds those that were answered or replaced. It
 // records nothing.
-func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
+func (o Operator) Plans(ctx context.Context, name protocol.TeamName, all bool) ([]Request, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 
 // Plan finds one revision: of a request's id, or of a member's newest work. rev 0
 // is the newest; with an id it must be that id's. It records nothing.
-func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Request, error) {
+func (o Operator) Plan(ctx context.Context, name protocol.TeamName, of string, rev int) (*Request, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ type Escalated struct {
 // the operator decides already stays as it is. Errors: that of Plan; control.DecidedError when it
 // was answered, control.RefusedError when it is closed or takes two votes. It takes a leader pass
 // when no process leads and the plan is not in the journal yet.
-func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
+func (o Operator) EscalatePlan(ctx context.Context, name protocol.TeamName, of string, rev int, reason string) (*Escalated, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func DiffPlans(a, b *Request) string {
 func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 	var mine *control.Member
 	for _, m := range l.Members {
-		if waggle.SameName(m.Name, waggle.MemberName(of)) {
+		if protocol.SameName(m.Name, protocol.MemberName(of)) {
 			mine = m // the newest of that name
 		}
 	}

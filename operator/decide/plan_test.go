@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -45,13 +45,13 @@ const (
 
 // RuleScope is the member that a rule applies to, and its end.
 type RuleScope struct {
-	Member waggle.MemberName // "": the team
-	Until  *time.Time        // nil: until it is removed
+	Member protocol.MemberName // "": the team
+	Until  *time.Time          // nil: until it is removed
 }
 
 // AddRule makes a new version of the policy with a rule, and sends it to the members. A rule that
 // exists with the same scope gets the new end.
-func (o Operator) AddRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, sc RuleScope) (*PolicyChange, error) {
+func (o Operator) AddRule(ctx context.Context, name protocol.TeamName, r policy.Rule, deny bool, sc RuleScope) (*PolicyChange, error) {
 	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		i, err := scope(s, sc.Member)
 		if err != nil {
@@ -93,7 +93,7 @@ func addRule(p *record.PolicySet, sc record.Scoped) {
 
 // RemoveRule makes a new version of the policy without a rule. Without a member it removes the rule
 // of the team and of every member.
-func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, member waggle.MemberName) (*PolicyChange, error) {
+func (o Operator) RemoveRule(ctx context.Context, name protocol.TeamName, r policy.Rule, deny bool, member protocol.MemberName) (*PolicyChange, error) {
 	keep := []string{}
 	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		i, err := scope(s, member)
@@ -127,7 +127,7 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 
 // AllowSandboxed makes a new version of the policy in which a shell call that runs inside a verified
 // sandbox is allowed without asking (policy.Policy.Sandboxed), or asks as every other.
-func (o Operator) AllowSandboxed(ctx context.Context, name waggle.TeamName, allow bool) (*PolicyChange, error) {
+func (o Operator) AllowSandboxed(ctx context.Context, name protocol.TeamName, allow bool) (*PolicyChange, error) {
 	return o.changePolicy(ctx, name, "a change of policy", func(_ *operator.State, p *record.PolicySet) error {
 		p.Sandboxed = allow
 		return nil
@@ -171,7 +171,7 @@ func effectOf(deny bool) string {
 const everyone = "*"
 
 // SetMode gives a member its own mode, or with "*" the team another mode.
-func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member string, mode policy.Mode) (*PolicyChange, error) {
+func (o Operator) SetMode(ctx context.Context, name protocol.TeamName, member string, mode policy.Mode) (*PolicyChange, error) {
 	if member == everyone {
 		return o.changePolicy(ctx, name, "a change of mode", func(_ *operator.State, p *record.PolicySet) error {
 			p.Policy.Mode = mode
@@ -205,7 +205,7 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 
 // changePolicy makes a new version of the policy, in the operator's name, and brings it to the
 // members. A change without effect makes no version.
-func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
+func (o Operator) changePolicy(ctx context.Context, name protocol.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
 	s, err := o.Open(ctx, name, operator.Lead(what))
 	if err != nil {
 		return nil, err
@@ -320,7 +320,7 @@ func Member(s *operator.State, name string) (*control.Member, error) {
 }
 
 // scope returns the instance of a member's name, "" for the team.
-func scope(s *operator.State, name waggle.MemberName) (record.Instance, error) {
+func scope(s *operator.State, name protocol.MemberName) (record.Instance, error) {
 	if name == "" {
 		return "", nil
 	}

@@ -11,13 +11,13 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/jsonobj"
-	"waggle/internal/realpath"
+	"waggle/internal/fs/realpath"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -46,7 +46,7 @@ type RuleView struct {
 
 // Policy returns the policy of a team; as keeps only the rules that apply to one member. It records
 // nothing.
-func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (*PolicyView, error) {
+func (o Operator) Policy(ctx context.Context, name protocol.TeamName, as string) (*PolicyView, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,9 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	v.Ceiling = ViewCeiling(set)
 	v.Members, _ = heardBy(s)
 	if only != "" {
-		v.Members = slices.DeleteFunc(v.Members, func(m PolicyMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(as)) })
+		v.Members = slices.DeleteFunc(v.Members, func(m PolicyMember) bool {
+			return !protocol.SameName(protocol.MemberName(m.Name), protocol.MemberName(as))
+		})
 	}
 	return v, nil
 }
@@ -149,7 +151,7 @@ type RuleJudged struct {
 
 // TestPolicy judges a call with the policy in force, for a member or, without one, for the team. It
 // asks and records nothing. cwd "" is the member's own directory.
-func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call, cwd string) (*Judged, error) {
+func (o Operator) TestPolicy(ctx context.Context, name protocol.TeamName, as, call, cwd string) (*Judged, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -215,8 +217,8 @@ func testHost(s *operator.State, as string, own record.Instance, mode policy.Mod
 	if h, p, err := net.SplitHostPort(hostport); err == nil {
 		a.Host, a.Port = h, p
 	}
-	v := s.Lead.Policy.Judge(own, mode, waggle.KindSandboxPermissionRequest, a, now)
-	r := control.Request{Key: record.Key{Kind: waggle.KindSandboxPermissionRequest}, Ask: a}
+	v := s.Lead.Policy.Judge(own, mode, protocol.KindSandboxPermissionRequest, a, now)
+	r := control.Request{Key: record.Key{Kind: protocol.KindSandboxPermissionRequest}, Ask: a}
 	return &Judged{As: as, Tool: "net", Input: InputOf(&r), Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why, Mode: string(ModeName(mode)),
 		Area: "network", Risk: string(policy.RiskHigh), Version: s.Lead.Version(), Decider: string(s.Lead.Policy.DeciderOf(policy.GateNetwork)), Rules: []RuleJudged{}}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/operator/proposal"
 	"waggle/policy"

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -147,7 +147,7 @@ const (
 // adds those that were answered. When nobody leads, or the process that leads has not taken them in, questions that
 // arrived meanwhile are there too, those that the rules answer are not, and what is overdue is shown as expired.
 // It records nothing (operator.Preview).
-func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Request, error) {
+func (o Operator) Pending(ctx context.Context, name protocol.TeamName, all bool) ([]Request, error) {
 	mode := operator.Brief // closed requests are not read for a list of open ones
 	if all {
 		mode = operator.Act
@@ -186,7 +186,7 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Request {
 
 // Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
 // records nothing.
-func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Request, error) {
+func (o Operator) Show(ctx context.Context, name protocol.TeamName, id string) (*Request, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*R
 
 // Changed returns a request as it would be with another input, with its own digest and risk (trust
 // §3). It decides and records nothing.
-func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Request, error) {
+func (o Operator) Changed(ctx context.Context, name protocol.TeamName, id, input string) (*Request, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/policy"

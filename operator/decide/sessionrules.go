@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/operator"
 	"waggle/policy"
 )

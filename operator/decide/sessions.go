@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -159,7 +159,7 @@ func (o Operator) leftDialog(row SessionRow, r session.Row, req session.Request)
 }
 
 // OfAdopted lists what the session of an adopted member asks; of any other member nothing.
-func (o Operator) OfAdopted(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (mine []Request) {
+func (o Operator) OfAdopted(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (mine []Request) {
 	s := o.recorded(ctx, name)
 	if s == nil {
 		return nil
@@ -212,7 +212,7 @@ func (o Operator) sessionRequest(name, under string, r session.Request) Request 
 		name = under + "/" + name
 	}
 	call := r.Ask.Call()
-	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(waggle.KindPermissionRequest), Member: name,
+	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(protocol.KindPermissionRequest), Member: name,
 		Instance: string(r.Instance), Tool: r.Ask.Tool, Input: json.RawMessage(r.Ask.Input), Cwd: r.Ask.Cwd, Digest: string(r.Digest),
 		Risk: string(policy.RiskOf(call)), Asked: r.At, Status: sessionStatus(r)},
 		Bound: r.Ask.Bound, Unheld: "the session runs it: its program is not looked up, its paths are checked, not held", Trust: LevelAnswers, Suggest: []string{}}
@@ -221,7 +221,7 @@ func (o Operator) sessionRequest(name, under string, r session.Request) Request 
 	}
 	switch r.Form {
 	case session.FormPlan:
-		q.Kind, q.Plan, q.Risk = string(waggle.KindPlanApprovalRequest), r.Ask.Plan, string(policy.RiskMedium)
+		q.Kind, q.Plan, q.Risk = string(protocol.KindPlanApprovalRequest), r.Ask.Plan, string(policy.RiskMedium)
 		q.Hash, q.Revision, q.Pattern = record.HashText(r.Ask.Plan), 1, "plan "+string(r.ID)
 	case session.FormQuestion:
 		q.Kind, q.Risk, q.Pattern = KindQuestion, string(policy.RiskLow), "question "+string(r.ID)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
-	"waggle/internal/session"
-	"waggle/internal/testenv"
+	"waggle/internal/claude/session"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/record"

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/operator/proposal"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -95,7 +95,7 @@ func (q Request) questions() (lines []string) {
 }
 
 // Describe describes a request in one line. Faces pass it through Visible.
-func Describe(k waggle.Kind, a record.Ask) string {
+func Describe(k protocol.Kind, a record.Ask) string {
 	if k == KindProposal {
 		return Request{PendingItem: PendingItem{Kind: KindProposal, Input: json.RawMessage(a.Input)}}.Proposed().Line()
 	}
@@ -114,7 +114,7 @@ func Describe(k waggle.Kind, a record.Ask) string {
 }
 
 // Wanted is what requests of a kind ask for, in words.
-func Wanted(k waggle.Kind) string {
+func Wanted(k protocol.Kind) string {
 	switch k {
 	case KindDialog:
 		return "what its dialog says"
@@ -134,7 +134,7 @@ func Wanted(k waggle.Kind) string {
 
 // Brief is Describe with the input as people write it: a shell text without the JSON around it, and of the other tools
 // that are known the file or the address. It is for lists and reasons; what is decided is shown whole (Asks).
-func Brief(k waggle.Kind, a record.Ask) string {
+func Brief(k protocol.Kind, a record.Ask) string {
 	if text := CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
 		return a.Tool + " " + text + reading(a.Stdin)
 	}
@@ -169,7 +169,7 @@ const codeShown = 6
 func CallCode(k record.Key, d record.Digest) string { return record.HandleCode(k, d)[:codeShown] }
 
 // InOneLine is Brief with the first line of a plan and its revision.
-func InOneLine(k waggle.Kind, a record.Ask) string {
+func InOneLine(k protocol.Kind, a record.Ask) string {
 	if record.GateOf(k) == policy.GatePlan {
 		return Question(k, a)
 	}
@@ -178,7 +178,7 @@ func InOneLine(k waggle.Kind, a record.Ask) string {
 
 // Question is what a request asks for in a few words, for the reason of a member's state: a shell text
 // without its tool, the first line of a plan or of a question.
-func Question(k waggle.Kind, a record.Ask) string {
+func Question(k protocol.Kind, a record.Ask) string {
 	switch record.GateOf(k) {
 	case policy.GatePlan:
 		first, _, _ := strings.Cut(a.Plan, "\n")

@@ -7,10 +7,10 @@ import (
 	"sort"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -54,7 +54,7 @@ type approval struct {
 // calls the call itself, for calls of one pattern the narrowest rule that covers them all. It
 // proposes nothing of high risk, nothing that is allowed already, and nothing that covers a call
 // which the operator has denied. It records nothing.
-func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggestion, error) {
+func (o Operator) Suggest(ctx context.Context, name protocol.TeamName) ([]Suggestion, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 }
 
 // Matches tests a rule with the last lookBack calls of a team. It records nothing.
-func (o Operator) Matches(ctx context.Context, name waggle.TeamName, rule policy.Rule) (Suggestion, error) {
+func (o Operator) Matches(ctx context.Context, name protocol.TeamName, rule policy.Rule) (Suggestion, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return Suggestion{}, err
@@ -107,7 +107,7 @@ func (o Operator) Weigh(ctx context.Context, q *Request) error {
 	if len(q.Suggest) == 0 || q.Team == "-" {
 		return nil
 	}
-	s, err := o.Open(ctx, waggle.TeamName(q.Team), operator.Act)
+	s, err := o.Open(ctx, protocol.TeamName(q.Team), operator.Act)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func calls(s *operator.State) ([]memberCall, error) {
 			return nil, err
 		}
 		for _, c := range w.Calls {
-			if c.Kind == waggle.KindPermissionRequest {
+			if c.Kind == protocol.KindPermissionRequest {
 				cs = append(cs, memberCall{c, string(m.Name)})
 			}
 		}

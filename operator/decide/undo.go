@@ -8,21 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/jsonobj"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Act is what one command of the operator decided in a team: answers, changes of its policy, or an answer with the
 // rule that was made with it.
 type Act struct {
-	Team waggle.TeamName `json:"team"` // SessionTeam: a rule for sessions, or an answer to one
-	At   time.Time       `json:"at"`
+	Team protocol.TeamName `json:"team"` // SessionTeam: a rule for sessions, or an answer to one
+	At   time.Time         `json:"at"`
 	// Answers are the requests that it answered and that were not taken back since.
 	Answers []ActAnswer `json:"answers"`
 	// Changes are what it changed in the policy: "allow Bash(npm test)".
@@ -57,7 +57,7 @@ func (a *Act) Spent() bool { return len(a.Answers)+len(a.Changes) == 0 }
 // LastAct finds the newest decision of the operator in these teams and, with sessions, about sessions, that was not
 // taken back; with of, the answer to the request with this handle. It changes nothing. The error is a NotFound where
 // there is none.
-func (o Operator) LastAct(ctx context.Context, names []waggle.TeamName, sessions bool, of string) (last *Act, err error) {
+func (o Operator) LastAct(ctx context.Context, names []protocol.TeamName, sessions bool, of string) (last *Act, err error) {
 	for _, name := range names {
 		s, err := o.Open(ctx, name, operator.Act)
 		if operator.Unled(err) {
@@ -84,7 +84,7 @@ func (o Operator) LastAct(ctx context.Context, names []waggle.TeamName, sessions
 		}
 	}
 	if last == nil && of != "" {
-		return nil, &control.UnknownRequestError{ID: waggle.RequestID(of)}
+		return nil, &control.UnknownRequestError{ID: protocol.RequestID(of)}
 	}
 	if last == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "undo", Msg: "there is no answer and no rule of yours that was not taken back"}

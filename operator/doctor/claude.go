@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/claudesessions"
-	"waggle/internal/claudesettings"
-	"waggle/internal/session"
+	"waggle/internal/claude/claudesessions"
+	"waggle/internal/claude/claudesettings"
+	"waggle/internal/claude/session"
 	"waggle/operator"
 )
 

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/internal/claude"
 	"waggle/internal/notice"
 	"waggle/internal/sandbox"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 )
 
 // toolWait is the time limit for a program to print its version.
@@ -63,7 +63,7 @@ func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
 	return out, nil
 }
 
-func teamWhat(n waggle.TeamName) string { return "team " + string(n) }
+func teamWhat(n protocol.TeamName) string { return "team " + string(n) }
 
 func found(what string, s Status, detail string) Finding {
 	return Finding{What: what, Status: s, Detail: detail}

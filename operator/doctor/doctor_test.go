@@ -14,9 +14,9 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/claudesettings"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/claude/claudesettings"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/doctor"
 	"waggle/operator/teamfile"

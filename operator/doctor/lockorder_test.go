@@ -1,3 +1,3 @@
 package doctor_test
 
-import _ "waggle/internal/atomicfile/ordertest"
+import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/inspect"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // reached lists what commands of members without an enforced sandbox can reach on this machine: a finding for all that
 // reach the same.
-func (d *doctor) reached(ctx context.Context, n waggle.TeamName) (out []Finding) {
+func (d *doctor) reached(ctx context.Context, n protocol.TeamName) (out []Finding) {
 	s, err := d.op.Open(ctx, n, operator.Act)
 	if err != nil {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // team examines one team of the root.
-func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
+func (d *doctor) team(ctx context.Context, n protocol.TeamName) []Finding {
 	what := teamWhat(n)
 	reg, err := team.Open(d.op.Root, n, team.Options{})
 	if err != nil {
@@ -74,13 +74,13 @@ func (d *doctor) merges(s *operator.State) (out []Finding) {
 		out = append(out, found(teamWhat(s.Team), Problem, err.Error()))
 	}
 	for _, m := range open {
-		out = append(out, todo(teamWhat(s.Team), Problem, m.Why+"; until it is ended, git may find index.lock in a checkout", operator.Next{Step: operator.NextMergeOpen, Team: s.Team, Member: waggle.MemberName(m.Member)}))
+		out = append(out, todo(teamWhat(s.Team), Problem, m.Why+"; until it is ended, git may find index.lock in a checkout", operator.Next{Step: operator.NextMergeOpen, Team: s.Team, Member: protocol.MemberName(m.Member)}))
 	}
 	return out
 }
 
 // messages finds messages that no member will read.
-func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
+func (d *doctor) messages(ctx context.Context, n protocol.TeamName) []Finding {
 	msgs, err := mail.Of(d.op).Messages(ctx, n, false)
 	if err != nil {
 		return []Finding{found(teamWhat(n), Problem, err.Error())}
@@ -98,7 +98,7 @@ func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
 }
 
 // mailboxes finds mailboxes without a member, held locks, and entries that cannot be read.
-func (d *doctor) mailboxes(ctx context.Context, n waggle.TeamName, cfg *team.Config) []Finding {
+func (d *doctor) mailboxes(ctx context.Context, n protocol.TeamName, cfg *team.Config) []Finding {
 	what := teamWhat(n)
 	names, err := d.op.Boxes(n).Names()
 	if err != nil {
@@ -117,7 +117,7 @@ func (d *doctor) mailboxes(ctx context.Context, n waggle.TeamName, cfg *team.Con
 	return out
 }
 
-func (d *doctor) mailbox(ctx context.Context, n waggle.TeamName, cfg *team.Config, m waggle.MemberName) (out []Finding) {
+func (d *doctor) mailbox(ctx context.Context, n protocol.TeamName, cfg *team.Config, m protocol.MemberName) (out []Finding) {
 	what, look := teamWhat(n), operator.Next{Step: operator.NextInboxOf, Team: n, Member: m}
 	if _, ok := cfg.Member(m); !ok {
 		out = append(out, todo(what, Note, fmt.Sprintf("mailbox %s belongs to no member", m), look))

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/internal/claude"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/draft"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -331,7 +331,7 @@ func TestTeamPrepared(t *testing.T) {
 	}
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := rig.State()
-	enlist := func(name waggle.MemberName, agent string, p *record.Preparation) {
+	enlist := func(name protocol.MemberName, agent string, p *record.Preparation) {
 		rig.Enlist(s, name, func(m *teamfile.FileMember) {
 			m.Agent, m.Cwd, m.Worktree, m.Prepare, m.Included = agent, dir, true, p, []string{}
 			if agent == "mcp" {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
-	"waggle/internal/claudeaccount"
-	"waggle/internal/claudesettings"
-	"waggle/internal/gitdir"
+	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/claude/claudesettings"
+	"waggle/internal/fs/gitdir"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/realpath"
+	"waggle/internal/fs/realpath"
 	"waggle/operator/draft"
 	"waggle/operator/teamfile"
 	"waggle/policy"

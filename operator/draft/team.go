@@ -12,13 +12,13 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/claude"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -34,7 +34,7 @@ func Team(s *operator.State, accepted *teamfile.File, dir string) (string, error
 			return "", err
 		}
 	}
-	w := writing{s: s, dir: dir, old: old, names: map[waggle.MemberName]bool{}}
+	w := writing{s: s, dir: dir, old: old, names: map[protocol.MemberName]bool{}}
 	doc := yaml.MapSlice{{Key: "team", Value: string(s.Team)}}
 	for _, key := range []string{"description", "metadata"} {
 		doc = append(doc, w.kept(key)...)
@@ -66,8 +66,8 @@ type writing struct {
 	s     *operator.State
 	dir   string
 	old   yaml.MapSlice
-	names map[waggle.MemberName]bool // the members of the file
-	all   *record.Preparation        // worktree: of the file where it is not the accepted file's; nil: none
+	names map[protocol.MemberName]bool // the members of the file
+	all   *record.Preparation          // worktree: of the file where it is not the accepted file's; nil: none
 }
 
 // value is that of a key of a mapping, nil without it.
@@ -150,7 +150,7 @@ func (w *writing) budgets() (b record.Budgets) {
 }
 
 // ofMember is a member with its budget.
-func (w *writing) ofMember(m yaml.MapSlice, name waggle.MemberName) yaml.MapSlice {
+func (w *writing) ofMember(m yaml.MapSlice, name protocol.MemberName) yaml.MapSlice {
 	if l, ok := w.budgets().Members[name]; ok {
 		return bounded(m, &l)
 	}
@@ -190,7 +190,7 @@ func (w *writing) lead() any {
 	case nil:
 		return "operator"
 	case yaml.MapSlice:
-		return w.ofMember(v, waggle.Lead)
+		return w.ofMember(v, protocol.Lead)
 	default:
 		return v
 	}
@@ -239,9 +239,9 @@ func (w *writing) members() ([]any, error) {
 			continue
 		}
 		name, _ := value(m, "name").(string)
-		_, present := w.live(waggle.MemberName(name))
+		_, present := w.live(protocol.MemberName(name))
 		if present || name == w.lead() {
-			list, w.names[waggle.MemberName(name)] = append(list, w.ofMember(m, waggle.MemberName(name))), true
+			list, w.names[protocol.MemberName(name)] = append(list, w.ofMember(m, protocol.MemberName(name))), true
 		}
 	}
 	for _, m := range w.s.Lead.Live() {
@@ -257,7 +257,7 @@ func (w *writing) members() ([]any, error) {
 	return list, nil
 }
 
-func (w *writing) live(name waggle.MemberName) (*control.Member, bool) {
+func (w *writing) live(name protocol.MemberName) (*control.Member, bool) {
 	m, ok := w.s.Lead.Member(name)
 	return m, ok && m.Left == nil
 }
@@ -381,7 +381,7 @@ func (w *writing) tasks() (list []any) {
 		t, _ := v.(yaml.MapSlice)
 		subject, _ := value(t, "subject").(string)
 		owner, _ := value(t, "owner").(string)
-		if !w.names[waggle.MemberName(owner)] {
+		if !w.names[protocol.MemberName(owner)] {
 			continue
 		}
 		list, subjects[subject] = append(list, w.without(t, subjects)), true

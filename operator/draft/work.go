@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"waggle/internal/realpath"
+	"waggle/internal/fs/realpath"
 )
 
 // mostWork bounds the rules for what one project's agents do.

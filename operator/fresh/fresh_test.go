@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -134,7 +134,7 @@ func TestWhole(t *testing.T) {
 func TestNewEndsWhatItOpened(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	opt := fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Lead: func(waggle.TeamName) []string { return []string{"/bin/sh", "-c", "echo no room; exit 1"} }}
+	opt := fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Lead: func(protocol.TeamName) []string { return []string{"/bin/sh", "-c", "echo no room; exit 1"} }}
 	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec", Here: true}}, opt)
 	if err == nil || !strings.Contains(err.Error(), "no room") || st != nil {
 		t.Errorf("%+v, %v", st, err)

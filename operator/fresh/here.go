@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/draft"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -52,7 +52,7 @@ func (o Operator) checkout(ctx context.Context, dir string) (top string, commits
 // Here finds the team that is up and whose accepted team file is in a directory or the nearest
 // parent of it; "" when there is none. A team there that was interrupted is an error, and so are
 // several teams. So is a call from a member's process.
-func (o Operator) Here(ctx context.Context, dir string) (waggle.TeamName, error) {
+func (o Operator) Here(ctx context.Context, dir string) (protocol.TeamName, error) {
 	names, err := o.Root.Names()
 	if err != nil {
 		return "", err
@@ -90,14 +90,14 @@ func (o Operator) Here(ctx context.Context, dir string) (waggle.TeamName, error)
 const openWait = 10 * time.Second
 
 // draft is the file of a team without members for a directory.
-func (o Operator) draft(name waggle.TeamName, dir string) string {
+func (o Operator) draft(name protocol.TeamName, dir string) string {
 	facts := draft.Look(dir, o.Environ)
 	facts.Ceiling = o.Ceiling
 	return draft.Open(string(name), facts)
 }
 
 // open makes a team without members for a directory, and starts the process that leads it.
-func (o Operator) open(ctx context.Context, name waggle.TeamName, dir string, opt Options) error {
+func (o Operator) open(ctx context.Context, name protocol.TeamName, dir string, opt Options) error {
 	f, err := teamfile.ParseFile(filepath.Join(dir, NoFile), []byte(o.draft(name, dir)))
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (o Operator) open(ctx context.Context, name waggle.TeamName, dir string, op
 
 // take returns the team of a directory, which it opens when none is up. One process at a time does
 // so for a directory.
-func (o Operator) take(ctx context.Context, dir string, opt Options) (name waggle.TeamName, opened bool, err error) {
+func (o Operator) take(ctx context.Context, dir string, opt Options) (name protocol.TeamName, opened bool, err error) {
 	alone, err := o.alone(ctx, dir)
 	if err != nil {
 		return "", false, err
@@ -135,7 +135,7 @@ func (o Operator) take(ctx context.Context, dir string, opt Options) (name waggl
 // of the directory has.
 func (o Operator) alone(ctx context.Context, dir string) (held *operator.Claim, err error) {
 	sum := sha256.Sum256([]byte(dir))
-	name := waggle.TeamName("new-" + hex.EncodeToString(sum[:8]))
+	name := protocol.TeamName("new-" + hex.EncodeToString(sum[:8]))
 	process.Of(o.Operator).Await(ctx, openWait, func() bool {
 		held, err = o.Claim("new", name)
 		return err == nil || operator.KindOf(err) != operator.Locked
@@ -147,11 +147,11 @@ func (o Operator) alone(ctx context.Context, dir string) (held *operator.Claim, 
 }
 
 // team is the team of New: the named one when it is there, else that of the directory.
-func (o Operator) team(ctx context.Context, dir, named string) (waggle.TeamName, error) {
+func (o Operator) team(ctx context.Context, dir, named string) (protocol.TeamName, error) {
 	if named == "" {
 		return o.Here(ctx, dir)
 	}
-	name, err := waggle.ParseTeam(named)
+	name, err := protocol.ParseTeam(named)
 	if err != nil {
 		return "", &operator.Error{Kind: operator.Usage, Op: "new", Err: err}
 	}
@@ -162,7 +162,7 @@ func (o Operator) team(ctx context.Context, dir, named string) (waggle.TeamName,
 }
 
 // TeamOf is the team that New would take; there is an error when it would open one.
-func (o Operator) TeamOf(ctx context.Context, opt Options) (waggle.TeamName, error) {
+func (o Operator) TeamOf(ctx context.Context, opt Options) (protocol.TeamName, error) {
 	top, _, err := o.checkout(ctx, opt.Dir)
 	if err != nil {
 		return "", err
@@ -176,7 +176,7 @@ func (o Operator) TeamOf(ctx context.Context, opt Options) (waggle.TeamName, err
 
 // free is the name of the team to open: the named one, or the directory's, with a number when
 // another team has that.
-func (o Operator) free(dir, named string) (waggle.TeamName, error) {
+func (o Operator) free(dir, named string) (protocol.TeamName, error) {
 	if named != "" {
 		name, err := team.CheckName(named)
 		if err != nil {
@@ -184,8 +184,8 @@ func (o Operator) free(dir, named string) (waggle.TeamName, error) {
 		}
 		return name, nil
 	}
-	return waggle.TeamName(numbered(draft.TeamName(dir), func(n string) bool {
-		_, err := os.Lstat(o.Root.TeamDir(waggle.TeamName(n)))
+	return protocol.TeamName(numbered(draft.TeamName(dir), func(n string) bool {
+		_, err := os.Lstat(o.Root.TeamDir(protocol.TeamName(n)))
 		return err == nil
 	})), nil
 }

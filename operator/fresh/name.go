@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 const (
@@ -18,7 +18,7 @@ var fillers = strings.Fields("a an and are as at be by can do for from i in is i
 
 // NameOf derives a member's name from the first line of a task: its first words that say something.
 // A name that is taken gets a number.
-func NameOf(task string, taken func(string) bool) waggle.MemberName {
+func NameOf(task string, taken func(string) bool) protocol.MemberName {
 	line, _, _ := strings.Cut(strings.TrimSpace(task), "\n")
 	base := ""
 	n := 0
@@ -35,17 +35,17 @@ func NameOf(task string, taken func(string) bool) waggle.MemberName {
 	if base == "" {
 		base = "task"
 	}
-	if _, err := waggle.ParseNewMember(base); err != nil { // a reserved word, digits only
+	if _, err := protocol.ParseNewMember(base); err != nil { // a reserved word, digits only
 		base = "task-" + base
 	}
 	return numbered(base, taken)
 }
 
 // numbered is a name, with the first number from 2 on that makes it free when it is taken.
-func numbered(base string, taken func(string) bool) waggle.MemberName {
+func numbered(base string, taken func(string) bool) protocol.MemberName {
 	name := base
 	for n := 2; taken(name); n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	return waggle.MemberName(name)
+	return protocol.MemberName(name)
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/operator/fresh"
+	"waggle/protocol"
 )
 
 // TestNameOf: a name is the first words of a task that say something, free, and one that a member can
@@ -31,7 +31,7 @@ func TestNameOf(t *testing.T) {
 		if string(got) != want {
 			t.Errorf("%q: %s, want %s", task, got, want)
 		}
-		if _, err := waggle.ParseNewMember(string(got)); err != nil {
+		if _, err := protocol.ParseNewMember(string(got)); err != nil {
 			t.Errorf("%q: %v", task, err)
 		}
 	}

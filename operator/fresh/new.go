@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/claude"
 	"waggle/operator"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -32,10 +32,10 @@ const maxAttempts = 9
 
 // Want is one task for a new member.
 type Want struct {
-	Task    string            // with Source it may be "". Its first line is the subject; of agent exec without Command, a shell text
-	Agent   string            // "": claude, when it is the only coding agent that is installed
-	Command []string          // of agent exec
-	Name    waggle.MemberName // "": derived from the task
+	Task    string              // with Source it may be "". Its first line is the subject; of agent exec without Command, a shell text
+	Agent   string              // "": claude, when it is the only coding agent that is installed
+	Command []string            // of agent exec
+	Name    protocol.MemberName // "": derived from the task
 	Model   string
 	Mode    policy.Mode
 	Backend string // "": process
@@ -59,8 +59,8 @@ type Options struct {
 	Team string // "": the team of Dir, which is opened when none is up
 	// Lead is the command line of a process that leads a team in the background, Begin of one that
 	// starts a member that has joined (supervise.Begin).
-	Lead  func(waggle.TeamName) []string
-	Begin func(waggle.TeamName, waggle.MemberName) []string
+	Lead  func(protocol.TeamName) []string
+	Begin func(protocol.TeamName, protocol.MemberName) []string
 	Env   []string      // of both
 	Wait  time.Duration // until the members are ready; 0: one second
 	// AtOnce is how many of the members that New made work at once in the team, from now on; the others are queued, and
@@ -92,29 +92,29 @@ const (
 
 // Started is what New has started.
 type Started struct {
-	Team    waggle.TeamName `json:"team"`
-	Opened  bool            `json:"opened"` // it opened the team
-	Dir     string          `json:"dir"`
-	Members []Member        `json:"members"`
+	Team    protocol.TeamName `json:"team"`
+	Opened  bool              `json:"opened"` // it opened the team
+	Dir     string            `json:"dir"`
+	Members []Member          `json:"members"`
 }
 
 // Member is a member that New has made.
 type Member struct {
-	Name     waggle.MemberName `json:"name"`
-	Agent    string            `json:"agent"`
-	Session  string            `json:"session"`
-	Task     string            `json:"task"` // its id
-	Subject  string            `json:"subject"`
-	Branch   string            `json:"branch"` // "": it works in the directory itself
-	Worktree string            `json:"worktree"`
-	Copied   []string          `json:"copied"` // files that git ignores and that its worktree gets
-	Setup    []string          `json:"setup"`  // shell texts that run in it before the member starts
-	State    string            `json:"state"`
-	Queue    int               `json:"queue"`   // its place in the queue; 0: it is not in it
-	Why      string            `json:"why"`     // of StateBlocked and StateFailed
-	Split    bool              `json:"split"`   // it proposes the parts of its task
-	Attempt  int               `json:"attempt"` // of Attempts; 0: the only one
-	Attempts int               `json:"attempts"`
+	Name     protocol.MemberName `json:"name"`
+	Agent    string              `json:"agent"`
+	Session  string              `json:"session"`
+	Task     string              `json:"task"` // its id
+	Subject  string              `json:"subject"`
+	Branch   string              `json:"branch"` // "": it works in the directory itself
+	Worktree string              `json:"worktree"`
+	Copied   []string            `json:"copied"` // files that git ignores and that its worktree gets
+	Setup    []string            `json:"setup"`  // shell texts that run in it before the member starts
+	State    string              `json:"state"`
+	Queue    int                 `json:"queue"`   // its place in the queue; 0: it is not in it
+	Why      string              `json:"why"`     // of StateBlocked and StateFailed
+	Split    bool                `json:"split"`   // it proposes the parts of its task
+	Attempt  int                 `json:"attempt"` // of Attempts; 0: the only one
+	Attempts int                 `json:"attempts"`
 	instance record.Instance
 	begins   *spawn.Process
 	log      string
@@ -282,7 +282,7 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 			return err
 		}
 		base = cmp.Or(base, sp.Name) // the next attempts are numbered after the first
-		made.Name, made.Session, made.Task, made.instance = waggle.MemberName(sp.Name), sp.Session, sp.Task, record.Instance(sp.Session)
+		made.Name, made.Session, made.Task, made.instance = protocol.MemberName(sp.Name), sp.Session, sp.Task, record.Instance(sp.Session)
 		if sp.Worktree != nil {
 			made.Branch, made.Worktree = sp.Worktree.Branch, sp.Worktree.Path
 			made.Copied, made.Setup = sp.Prepare.Copy, sp.Prepare.Setup
@@ -392,7 +392,7 @@ func (o Operator) recruit(ctx context.Context, s *operator.State, m supervise.Ne
 
 // had reports a name that a member has or had: what it made is found by it.
 func had(s *operator.State, name string) bool {
-	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return waggle.SameName(m.Name, waggle.MemberName(name)) })
+	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return protocol.SameName(m.Name, protocol.MemberName(name)) })
 }
 
 // begin starts the process that starts a member.

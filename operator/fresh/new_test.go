@@ -11,19 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/fresh"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
 
 // begin is an Options.Begin whose process ends with success, but for the member that fails.
-func begin(fails waggle.MemberName) func(waggle.TeamName, waggle.MemberName) []string {
-	return func(_ waggle.TeamName, name waggle.MemberName) []string {
+func begin(fails protocol.MemberName) func(protocol.TeamName, protocol.MemberName) []string {
+	return func(_ protocol.TeamName, name protocol.MemberName) []string {
 		if name == fails {
 			return []string{"/bin/sh", "-c", "echo no room; exit 1"}
 		}

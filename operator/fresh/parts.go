@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -26,7 +26,7 @@ var item = regexp.MustCompile(`^ {0,3}(\d+)[.)]\s+(.*)$`)
 
 // Parts are the tasks that the approved plan of a member lists: its numbered items, each with the
 // lines below it.
-func (o Operator) Parts(ctx context.Context, name waggle.TeamName, member string) ([]string, error) {
+func (o Operator) Parts(ctx context.Context, name protocol.TeamName, member string) ([]string, error) {
 	p, err := decide.Of(o.Operator).Plan(ctx, name, member, 0)
 	if err != nil {
 		return nil, err

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -127,7 +127,7 @@ func (p *planned) add(ctx context.Context, w Want) error {
 }
 
 // name is the name that recruit would give.
-func (p *planned) name(w Want, base string) (waggle.MemberName, error) {
+func (p *planned) name(w Want, base string) (protocol.MemberName, error) {
 	switch {
 	case base != "":
 		return numbered(base, p.taken), nil
@@ -160,12 +160,12 @@ func (p *planned) taken(name string) bool {
 
 // present reports a name that a member has, or would get.
 func (p *planned) present(name string) bool {
-	if slices.ContainsFunc(p.st.Members, func(m Member) bool { return waggle.SameName(m.Name, waggle.MemberName(name)) }) {
+	if slices.ContainsFunc(p.st.Members, func(m Member) bool { return protocol.SameName(m.Name, protocol.MemberName(name)) }) {
 		return true
 	}
 	if p.cfg == nil {
 		return false
 	}
-	m, ok := p.cfg.Member(waggle.MemberName(name))
+	m, ok := p.cfg.Member(protocol.MemberName(name))
 	return ok && !m.Gone()
 }

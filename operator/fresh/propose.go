@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/operator/proposal"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -140,7 +140,7 @@ func (o Operator) Start(ctx context.Context, id, digest string, opt Options) (*S
 
 // wantOf is the task that a proposal becomes.
 func wantOf(p proposal.Proposal) Want {
-	return Want{Agent: p.Agent, Command: p.Command, Name: waggle.MemberName(p.Name), Model: p.Model, Begin: teamfile.Begin{Base: p.Base}, Attempts: p.Attempts, Split: p.Split,
+	return Want{Agent: p.Agent, Command: p.Command, Name: protocol.MemberName(p.Name), Model: p.Model, Begin: teamfile.Begin{Base: p.Base}, Attempts: p.Attempts, Split: p.Split,
 		Source: &Source{Kind: SourceProposal, ID: p.ID, Handle: p.Handle(), Author: p.By, Title: subject(p.Task), Body: p.Task}}
 }
 

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -77,7 +77,7 @@ func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *
 }
 
 // ownFile reports a team that is up and was brought up from a team file.
-func (o Operator) ownFile(ctx context.Context, name waggle.TeamName) (s *operator.State, own bool, err error) {
+func (o Operator) ownFile(ctx context.Context, name protocol.TeamName) (s *operator.State, own bool, err error) {
 	if name == "" {
 		return nil, false, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/spawn"
 )

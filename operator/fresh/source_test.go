@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/fresh"
 	"waggle/record"

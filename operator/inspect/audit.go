@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -23,7 +23,7 @@ import (
 // returned also with an error, which locates the first break of each journal that the query is about
 // (operator.JournalErrors).
 func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.State, []operator.AuditEvent, error) {
-	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
+	r, err := o.Open(ctx, protocol.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ type AuditRecord struct {
 
 // AuditShow returns one call by its id, or an unambiguous beginning of it.
 func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, error) {
-	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
+	r, err := o.Open(ctx, protocol.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, err
 	}

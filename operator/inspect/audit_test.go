@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -277,7 +277,7 @@ func TestRecapAbroad(t *testing.T) {
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
-	if _, err := mail.Of(op).Send(t.Context(), "theirs", mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "bob"}, Text: "hello bob"}); err != nil {
+	if _, err := mail.Of(op).Send(t.Context(), "theirs", mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: "bob"}, Text: "hello bob"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, state := range []string{"other", "ended"} {

@@ -3,10 +3,10 @@ package inspect
 import (
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/operator"
+	"waggle/protocol"
 )
 
 // Condition is what a member's state means for whoever waits for the member: whether something is due, and whose it is.
@@ -180,7 +180,7 @@ func SessionStand(state string) Stand {
 
 // Next is what a person does about a member that needs them or does not go on by itself; its Step is "" for another.
 func (m MemberStatus) Next(team string) operator.Next {
-	n := operator.Next{Team: waggle.TeamName(team), Member: waggle.MemberName(m.Name)}
+	n := operator.Next{Team: protocol.TeamName(team), Member: protocol.MemberName(m.Name)}
 	switch g := m.Group(); {
 	case g != GroupNeedsYou && g != GroupFailed && g != GroupUnknown:
 		return operator.Next{}
@@ -208,7 +208,7 @@ func (f MemberFacts) Status() MemberStatus {
 	case h.State == StatePeer && f.Asks == nil && f.Todo != nil:
 		ms.For = f.Todo.For
 	case h.State == StatePeer:
-		ms.For = string(waggle.Lead)
+		ms.For = string(protocol.Lead)
 	case ms.Is == ConditionWaits:
 		ms.For = f.Unowned
 	case h.State == StateLimited:

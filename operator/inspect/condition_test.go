@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -78,7 +78,7 @@ func (o Operator) recent(name string, since time.Time) bool {
 // blocked names mailboxes in whose place another kind of file lies.
 func (o Operator) blocked(s *operator.State) (what []string) {
 	mail := o.Boxes(s.Team)
-	names := []waggle.MemberName{waggle.Lead}
+	names := []protocol.MemberName{protocol.Lead}
 	for _, m := range s.Lead.Live() {
 		names = append(names, m.Name)
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -43,7 +43,7 @@ type EndedTask struct {
 }
 
 // EndedStatus returns how a team ended. The operator must be one of operator.EndedTeam.
-func (o Operator) EndedStatus(ctx context.Context, name waggle.TeamName) (*EndedStatus, error) {
+func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*EndedStatus, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -24,6 +23,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -261,7 +261,7 @@ func terminalEvidence(h terminal.Held) *TerminalEvidence {
 }
 
 // logPath returns the path of a member's output.
-func (o Operator) logPath(name waggle.TeamName, member waggle.MemberName) string {
+func (o Operator) logPath(name protocol.TeamName, member protocol.MemberName) string {
 	return filepath.Join(o.Root.MemberDir(name, member), task.LogName)
 }
 
@@ -474,7 +474,7 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 		}
 		for _, id := range task.Blocked(mine, k.tasks) {
 			for _, other := range k.tasks {
-				if other.ID == id && other.Owner != "" && !waggle.SameName(waggle.MemberName(other.Owner), m.Name) {
+				if other.ID == id && other.Owner != "" && !protocol.SameName(protocol.MemberName(other.Owner), m.Name) {
 					f.Todo = &Waits{What: fmt.Sprintf("its task %s waits for task %s of %s, which is %s", t.ID, id, other.Owner, other.Status), Since: f.Since, For: other.Owner}
 					return
 				}
@@ -498,7 +498,7 @@ func failedText(t task.Task, why string) string {
 func (k *probe) failures(m *control.Member, f *MemberFacts) {
 	states := board.States(k.s.Lead, k.tasks)
 	for _, t := range k.tasks {
-		if !waggle.SameName(waggle.MemberName(t.Owner), m.Name) {
+		if !protocol.SameName(protocol.MemberName(t.Owner), m.Name) {
 			continue
 		}
 		switch states[t.ID] {

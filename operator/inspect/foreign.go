@@ -7,11 +7,11 @@ import (
 	"sort"
 	"time"
 
-	"waggle"
 	"waggle/home"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -22,7 +22,7 @@ func (o Operator) stands(ctx context.Context, r *operator.State) bool {
 }
 
 // WorkedIn reports a record of acts in another program's team that does not exist any more.
-func (o Operator) WorkedIn(ctx context.Context, name waggle.TeamName) bool {
+func (o Operator) WorkedIn(ctx context.Context, name protocol.TeamName) bool {
 	s, err := o.Open(ctx, name, operator.Read)
 	return err == nil && s.Foreign
 }
@@ -97,9 +97,9 @@ func (g *recapper) guest(r operator.LogRecord, at time.Time) error {
 			env, err := b.Mail.Open()
 			switch {
 			case err != nil:
-			case b.Kind == waggle.KindText:
+			case b.Kind == protocol.KindText:
 				g.d.Sent = append(g.d.Sent, RecapSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
-			case b.Kind == waggle.KindIdleNotification:
+			case b.Kind == protocol.KindIdleNotification:
 				res := RecapResult{At: at, Member: r.Name, Subject: "its lead's words", Outcome: "completed", Note: b.Note}
 				if b.Failed {
 					res.Outcome = "failed"

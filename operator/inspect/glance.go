@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"waggle"
 	"waggle/control"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,8 +24,8 @@ type Glance struct {
 // It reads the leaders' journals and no other, and the records of the worktrees of idle members, takes
 // no lock, and records nothing: what a leader has not recorded yet is not in it. A team that cannot be
 // read is left out; the error has it.
-func (o Operator) Glance(ctx context.Context, only waggle.TeamName) (g Glance, err error) {
-	names := []waggle.TeamName{only}
+func (o Operator) Glance(ctx context.Context, only protocol.TeamName) (g Glance, err error) {
+	names := []protocol.TeamName{only}
 	var errs []error
 	if only == "" {
 		if names, err = o.Root.Names(); err != nil {

@@ -9,17 +9,17 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/proposal"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -44,7 +44,7 @@ func TestGlance(t *testing.T) {
 	gone := operatortest.Shell(t, "exit 0")
 	testenv.Eventually(t, "its process has ended", func() bool { return !gone.Alive() })
 	web.Runs(s, dead, gone)
-	for name, want := range map[waggle.TeamName]inspect.Glance{"": {Waiting: 3, Failed: 1}, "api": {Waiting: 2}, "web": {Waiting: 1, Failed: 1}, "none": {}} {
+	for name, want := range map[protocol.TeamName]inspect.Glance{"": {Waiting: 3, Failed: 1}, "api": {Waiting: 2}, "web": {Waiting: 1, Failed: 1}, "none": {}} {
 		if g, err := in.Glance(t.Context(), name); err != nil || g != want {
 			t.Errorf("%q: %+v, %v, want %+v", name, g, err, want)
 		}
@@ -85,7 +85,7 @@ func BenchmarkGlanceLarge(b *testing.B) {
 	h := newShop(b)
 	op, live := h.op, operatortest.Process(b)
 	for i := range 40 {
-		h.idle(waggle.MemberName(fmt.Sprint("m", i)), live)
+		h.idle(protocol.MemberName(fmt.Sprint("m", i)), live)
 	}
 	s := h.rig.State()
 	for i := range 200 {
@@ -145,7 +145,7 @@ func (h *shop) git(dir string, args ...string) {
 }
 
 // idle adds a member that has a worktree and no work.
-func (h *shop) idle(name waggle.MemberName, id spawn.Identity) *control.Member {
+func (h *shop) idle(name protocol.MemberName, id spawn.Identity) *control.Member {
 	h.t.Helper()
 	s := h.rig.State()
 	m := h.rig.Enlist(s, name, func(m *teamfile.FileMember) { m.Worktree, m.Cwd = true, h.repo })
@@ -157,7 +157,7 @@ func (h *shop) idle(name waggle.MemberName, id spawn.Identity) *control.Member {
 // ends puts on record that a member has ended a turn without a result, of an order or of none.
 func (h *shop) ends(m *control.Member, order *control.Order) {
 	h.t.Helper()
-	b := record.Seen{Instance: m.Instance, Kind: waggle.KindIdleNotification, Entry: string(m.Name) + " idle", Ref: 1}
+	b := record.Seen{Instance: m.Instance, Kind: protocol.KindIdleNotification, Entry: string(m.Name) + " idle", Ref: 1}
 	if order != nil {
 		b.Entry, b.Ref = b.Entry+" again", 2
 		b.Task, b.Assignment = order.Commanded.Task.ID, uint64(order.Seq)
@@ -219,7 +219,7 @@ func BenchmarkGlanceRefused(b *testing.B) {
 	h := newShop(b)
 	process := operatortest.Process(b)
 	for i := range 10 {
-		h.refuse(h.idle(waggle.MemberName(fmt.Sprint("ann", i)), process))
+		h.refuse(h.idle(protocol.MemberName(fmt.Sprint("ann", i)), process))
 	}
 	h.op.KeepBrief("api")
 	for b.Loop() {

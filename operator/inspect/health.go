@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -286,7 +286,7 @@ func (f MemberFacts) busy() Health {
 	case f.Paused != nil:
 		return Health{StatePaused, f.Paused.Since, f.Paused.What}
 	case f.Limited != nil:
-		return Health{StateLimited, f.Limited.Since, "rate-limited until " + waggle.FormatTime(f.Limited.Until) + operator.Suffix(f.Limited.Why)}
+		return Health{StateLimited, f.Limited.Since, "rate-limited until " + protocol.FormatTime(f.Limited.Until) + operator.Suffix(f.Limited.Why)}
 	case f.Asks != nil && f.Asks.Peer:
 		return Health{StatePeer, f.Asks.Since, f.Asks.What}
 	case f.Asks != nil:

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "waggle/internal/testenv/seeded"
+	_ "waggle/internal/test/testenv/seeded"
 	"waggle/operator/inspect"
 	"waggle/spawn"
 )

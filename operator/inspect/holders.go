@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -74,12 +74,12 @@ type holder struct {
 }
 
 func (h holder) called(name string) bool {
-	return waggle.SameName(waggle.MemberName(h.name), waggle.MemberName(name)) || h.lead != "" && h.lead == name
+	return protocol.SameName(protocol.MemberName(h.name), protocol.MemberName(name)) || h.lead != "" && h.lead == name
 }
 
 // holds lists the members of a team of the wire tree, whoever leads it, and its lead.
-func (o Operator) holds(ctx context.Context, name waggle.TeamName) ([]holder, error) {
-	hs := []holder{{name: string(waggle.Lead)}, {name: "lead"}}
+func (o Operator) holds(ctx context.Context, name protocol.TeamName) ([]holder, error) {
+	hs := []holder{{name: string(protocol.Lead)}, {name: "lead"}}
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
 		return nil, err
@@ -104,12 +104,12 @@ func holders(l *control.Leader) (hs []holder) {
 
 // endedWith returns the teams of this wire tree that have ended and had such a member, and the names
 // of all their members. Of a name in present it is the id of the team, the newest one that had the member.
-func (o Operator) endedWith(_ context.Context, present []waggle.TeamName, member string) (teams, all []string, err error) {
+func (o Operator) endedWith(_ context.Context, present []protocol.TeamName, member string) (teams, all []string, err error) {
 	known, err := o.Home.List()
 	if err != nil {
 		return nil, nil, err
 	}
-	again := map[waggle.TeamName]string{}
+	again := map[protocol.TeamName]string{}
 	for _, k := range known {
 		if k.Broken != nil || k.Root != o.RootURL {
 			continue

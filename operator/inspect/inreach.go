@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/gitdir"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/gitdir"
+	"waggle/internal/fs/worktree"
 	"waggle/record"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 	"waggle/record"
 )

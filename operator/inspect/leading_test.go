@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"waggle/home"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/inspect"
 	"waggle/record"
 )

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -30,7 +30,7 @@ func TestLeadOut(t *testing.T) {
 			op := operatortest.New(t)
 			rig := operatortest.Team(t, op, "api", record.PolicySet{Decide: record.Deciders{policy.GateTool: decider}})
 			o := inspect.Of(op)
-			s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "b055", Name: waggle.Lead, Lead: "boss", Agent: "claude",
+			s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "b055", Name: protocol.Lead, Lead: "boss", Agent: "claude",
 				Backend: "process", Trust: record.Cooperative}})
 			rig.Asks("ann", operatortest.Bash("make"))
 			rig.Pending(1)

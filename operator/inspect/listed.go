@@ -3,12 +3,12 @@ package inspect
 import (
 	"context"
 
-	"waggle"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // Listed returns the members that a team's registry has and that have not left, whoever leads it.
-func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Member, error) {
+func (o Operator) Listed(ctx context.Context, name protocol.TeamName) ([]team.Member, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (o Operator) PastNames() ([]Named, error) {
 		return nil, err
 	}
 	var out []Named
-	said := map[waggle.TeamName]bool{}
+	said := map[protocol.TeamName]bool{}
 	for _, k := range known {
 		if k.Broken != nil {
 			continue

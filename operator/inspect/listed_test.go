@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"waggle"
 	"waggle/internal/screen"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -23,7 +23,7 @@ func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func
 		return nil, err
 	}
 	if p.adopted != "" {
-		return nil, &operator.Error{Kind: operator.NotFound, Op: "logs", Msg: "waggle keeps no output of a session that it did not start", Next: operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(p.Name)}}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "logs", Msg: "waggle keeps no output of a session that it did not start", Next: operator.Next{Step: operator.NextPeek, Member: protocol.MemberName(p.Name)}}
 	}
 	p.dir = dir
 	names, err := logParts(dir)

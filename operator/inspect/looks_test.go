@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -89,7 +89,7 @@ func TestStatusByFile(t *testing.T) {
 	o, rig := newTeam(t)
 	i := rig.Joined("ide", record.FileTrust)
 	ask := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
-	key := record.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	key := record.Key{Instance: i, Kind: protocol.KindPermissionRequest, ID: "perm-1"}
 	rig.Write(journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
 		Digest: record.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Channel: "file"}})
 	st, err := o.Status(t.Context(), "api")

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/jsontext"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
+	"waggle/internal/json/jsontext"
 	"waggle/leader"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -46,7 +46,7 @@ const (
 
 // edits are the files that a member has written, according to its journal.
 type edits struct {
-	name  waggle.MemberName
+	name  protocol.MemberName
 	tree  *record.Worktree
 	files []string // absolute paths of its tool calls
 }

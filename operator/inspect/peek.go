@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/screen"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/task"
@@ -104,7 +104,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 		if err != nil {
 			return nil, "", err
 		}
-		dir := o.Root.MemberDir(foreign, waggle.MemberName(y.Name))
+		dir := o.Root.MemberDir(foreign, protocol.MemberName(y.Name))
 		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Stand: y.Stand, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func leftWhy(m *control.Member) string {
 }
 
 // archivedDesk finds the newest directory of a member in the archive of its team.
-func archivedDesk(archive string, member waggle.MemberName) (string, bool) {
+func archivedDesk(archive string, member protocol.MemberName) (string, bool) {
 	entries, err := os.ReadDir(archive)
 	if err != nil {
 		return "", false

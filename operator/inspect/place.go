@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -65,7 +65,7 @@ func (o Operator) placeOf(ctx context.Context, of, member string) (*Place, error
 }
 
 // registeredPlace is placeOf for a member that only the registry has.
-func (o Operator) registeredPlace(ctx context.Context, name waggle.TeamName, member string) (*Place, error) {
+func (o Operator) registeredPlace(ctx context.Context, name protocol.TeamName, member string) (*Place, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (o Operator) registeredPlace(ctx context.Context, name waggle.TeamName, mem
 	if err != nil {
 		return nil, err
 	}
-	m, ok := cfg.Member(waggle.MemberName(member))
+	m, ok := cfg.Member(protocol.MemberName(member))
 	if !ok {
 		return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 	}

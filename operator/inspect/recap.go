@@ -9,13 +9,13 @@ import (
 	"sort"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -101,7 +101,7 @@ type RecapWaiting struct {
 func (o Operator) Recap(ctx context.Context, of string, since time.Time) (*Recap, error) {
 	s, live, err := o.present(ctx, of)
 	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
-		r, aerr := o.Open(ctx, waggle.TeamName(of), operator.Read)
+		r, aerr := o.Open(ctx, protocol.TeamName(of), operator.Read)
 		switch {
 		case aerr == nil && r.Foreign:
 			return o.recapForeign(ctx, r, since)
@@ -141,7 +141,7 @@ func (o Operator) Recap(ctx context.Context, of string, since time.Time) (*Recap
 	return d, o.recapNow(ctx, s, live, since, d)
 }
 
-func newRecap(name waggle.TeamName) *Recap {
+func newRecap(name protocol.TeamName) *Recap {
 	return &Recap{Team: string(name), Results: []RecapResult{}, Members: []RecapMember{}, Decisions: []RecapDecision{}, Calls: RecapCalls{Denied: []RecapDecision{}},
 		Messages: []RecapMessage{}, Sent: []RecapSent{}, Waiting: []RecapWaiting{}, Trouble: []RecapMember{}}
 }
@@ -264,7 +264,7 @@ func (g *recapper) died(b record.Died, at time.Time) {
 	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
-		detail, do = detail+"; given up", operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(g.name(b.Instance))}
+		detail, do = detail+"; given up", operator.Next{Step: operator.NextWhyMember, Member: protocol.MemberName(g.name(b.Instance))}
 	case b.Again != nil:
 		detail += "; to be started again"
 	}
@@ -285,11 +285,11 @@ func (g *recapper) seen(b record.Seen, at time.Time) {
 	switch {
 	case b.Task == "":
 		return
-	case b.ChannelOf() == policy.ChannelFile && b.Kind == waggle.KindTaskCompleted:
+	case b.ChannelOf() == policy.ChannelFile && b.Kind == protocol.KindTaskCompleted:
 		r.Outcome, r.Do = "said to be done, by file", operator.Next{Step: operator.NextFinishTask, ID: b.Task}
-	case b.Kind == waggle.KindIdleNotification && b.Failed:
-		r.Outcome, r.Do = "failed", operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(r.Member)}
-	case b.Kind != waggle.KindTaskCompleted || b.Failed:
+	case b.Kind == protocol.KindIdleNotification && b.Failed:
+		r.Outcome, r.Do = "failed", operator.Next{Step: operator.NextPeek, Member: protocol.MemberName(r.Member)}
+	case b.Kind != protocol.KindTaskCompleted || b.Failed:
 		return
 	}
 	if order, ok := g.s.Lead.Assignment(b.Task); ok {
@@ -360,23 +360,23 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, si
 		switch g := m.Group(); {
 		case m.State == StateFailed || m.State == StateHeldUp: // the task is among the results
 		case g == GroupFailed || g == GroupUnknown:
-			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.Is), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
+			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.Is), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: protocol.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
-		asks := decide.InOneLine(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision})
+		asks := decide.InOneLine(protocol.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port, Plan: q.Plan, Revision: q.Revision})
 		if q.Status == decide.StatusExpired {
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, RecapWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
 			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
 	}
-	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
+	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, protocol.Lead, false)
 	if err != nil {
 		return err
 	}
 	for _, e := range in.Entries {
-		at, terr := waggle.ParseTime(e.Timestamp)
+		at, terr := protocol.ParseTime(e.Timestamp)
 		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(since)) {
 			d.Messages = append(d.Messages, RecapMessage{Timestamp: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
 		}

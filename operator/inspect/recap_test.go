@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Of requests that one command answered the first decision counts, also when others have decided between them.
 func TestLastLooked(t *testing.T) {
-	key := func(id string) record.Key { return record.Key{Instance: "i", ID: waggle.RequestID(id)} }
+	key := func(id string) record.Key { return record.Key{Instance: "i", ID: protocol.RequestID(id)} }
 	var recs []operator.LogRecord
 	at := func(n int) time.Time { return time.Unix(int64(1000*n), 0) }
 	add := func(kind string, body any) {

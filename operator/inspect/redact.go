@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"waggle/internal/jsontext"
+	"waggle/internal/json/jsontext"
 )
 
 // Redactor masks secrets in views: exports, reports, notifications. It never changes what runs or

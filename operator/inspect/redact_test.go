@@ -171,7 +171,7 @@ func TestRedactorReadable(t *testing.T) {
 		"commit 4b8e9b30123456789abcdef0123456789abcdef0", "sha256:" + hexes + hexes, "md5 " + hexes,
 		"0c0ffee0-1111-4222-8333-444455556666", "request perm-1795193430835-yzbvsed of plan_approval-1795195332406@w1@ours", "7KQF",
 		"/home/me/src/github.com/a/task-list-of-the-whole-team/desk-report-2026-11-22.md", "disk-usage-of-each-directory task-0123456789abcdef0123",
-		"internal/session/hf_hub_download_with_retries.go", "npm_config_registry_with_a_long_name=x", "MSG.ProtocolBufferMessage1.ProtocolBufferMessage2",
+		"internal/claude/session/hf_hub_download_with_retries.go", "npm_config_registry_with_a_long_name=x", "MSG.ProtocolBufferMessage1.ProtocolBufferMessage2",
 		"basic authentication and bearer credentials: see docs", "Authorization: required", "the authorization of internal operators",
 		"docker run -u 1000:1000 -p 8080:80 node:22", "docker login r.example", "curl -u me https://x.example:8080/a", "mysql -h db -p --port 1", "git push -u origin main:main",
 		"git clone git@github.com:a/b.git", "ssh://git@github.com/a/b.git", "https://x.example:8080/a@b?c=d:e@f", "https://user@x.example/", "mail me@example.com: hello",

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
+	"waggle/internal/claude/session"
 	"waggle/internal/screen"
-	"waggle/internal/session"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -24,10 +24,10 @@ import (
 // SessionNamed returns by what a session is found that a person names where a member is expected: the process
 // of an adopted member of the team, else the word, also behind an @, when a running session has it as its name, pid
 // or id; "" for no session. The team may be "".
-func (o Operator) SessionNamed(ctx context.Context, name waggle.TeamName, word string) string {
+func (o Operator) SessionNamed(ctx context.Context, name protocol.TeamName, word string) string {
 	if name != "" {
 		if s, err := o.Open(ctx, name, operator.Act); err == nil {
-			if m, ok := s.Lead.Member(waggle.MemberName(word)); ok && m.Left == nil {
+			if m, ok := s.Lead.Member(protocol.MemberName(word)); ok && m.Left == nil {
 				return adoptedPID(m)
 			}
 		}

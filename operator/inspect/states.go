@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
@@ -15,19 +14,20 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // Change is the new condition of a member.
 type Change struct {
-	Time   time.Time         `json:"time"` // of the record that made it so, or of the look that found it
-	Team   waggle.TeamName   `json:"team"`
-	Member waggle.MemberName `json:"member"`
-	Is     Condition         `json:"state"`
-	From   Condition         `json:"from"` // "": this is its first
-	Why    string            `json:"why"`
-	Handle string            `json:"handle"` // of the oldest request that waits for a person; "": none
-	Done   bool              `json:"-"`      // it has done all that it was given, also when it has left since
+	Time   time.Time           `json:"time"` // of the record that made it so, or of the look that found it
+	Team   protocol.TeamName   `json:"team"`
+	Member protocol.MemberName `json:"member"`
+	Is     Condition           `json:"state"`
+	From   Condition           `json:"from"` // "": this is its first
+	Why    string              `json:"why"`
+	Handle string              `json:"handle"` // of the oldest request that waits for a person; "": none
+	Done   bool                `json:"-"`      // it has done all that it was given, also when it has left since
 }
 
 // States follows the conditions of a team's members. It folds the journals, as every observer does, so that each change
@@ -35,7 +35,7 @@ type Change struct {
 // one that failed) it finds by a look when the journals stand still. It is used by one goroutine.
 type States struct {
 	o     Operator
-	name  waggle.TeamName
+	name  protocol.TeamName
 	dir   home.Dir
 	lead  *control.Leader // nil: another program leads the team
 	leadJ *journal.File
@@ -46,9 +46,9 @@ type States struct {
 	begun   bool // the first Next has returned
 	records int  // that were read
 	fold    map[record.Instance]Change
-	last    map[waggle.MemberName]Change
+	last    map[protocol.MemberName]Change
 	fresh   []Change
-	order   map[waggle.MemberName]int // as the members joined
+	order   map[protocol.MemberName]int // as the members joined
 }
 
 // ownJournal is the journal of a member.
@@ -89,7 +89,7 @@ func after(err error, seen *journal.Seq, r journal.Record, do func(journal.Recor
 
 // States opens the conditions of the members of a present or past team (operator.Read).
 func (o Operator) States(ctx context.Context, of string) (*States, error) {
-	s := &States{o: o, own: map[record.Instance]*ownJournal{}, fold: map[record.Instance]Change{}, last: map[waggle.MemberName]Change{}, order: map[waggle.MemberName]int{}}
+	s := &States{o: o, own: map[record.Instance]*ownJournal{}, fold: map[record.Instance]Change{}, last: map[protocol.MemberName]Change{}, order: map[protocol.MemberName]int{}}
 	st, live, err := o.present(ctx, of)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (s *States) Next(ctx context.Context) (cs []Change, err error) {
 		if err := s.read(ctx); err != nil {
 			return append(cs, s.news()...), err
 		}
-		found := map[waggle.MemberName]Change{}
+		found := map[protocol.MemberName]Change{}
 		if !s.Over() {
 			if found, err = s.look(ctx); err != nil {
 				return append(cs, s.news()...), err
@@ -281,7 +281,7 @@ func (s *States) recorded(m *control.Member) Change {
 	case m.Borrowed != nil:
 		return is(ConditionWorking, "a person has its session")
 	case own != nil && !own.from.IsZero():
-		return is(ConditionLimited, "rate-limited until "+waggle.FormatTime(own.fold.Limited.Until)+operator.Suffix(own.fold.Limited.Reason))
+		return is(ConditionLimited, "rate-limited until "+protocol.FormatTime(own.fold.Limited.Until)+operator.Suffix(own.fold.Limited.Reason))
 	case m.InQueue():
 		return is(ConditionWaits, fmt.Sprintf("place %d in the queue", s.lead.Place(m)))
 	case state == machine.Spawning && (own == nil || !own.up):
@@ -340,7 +340,7 @@ func (s *States) told(cs []Change, c Change) []Change {
 }
 
 // look finds the conditions of the members as they are now.
-func (s *States) look(ctx context.Context) (map[waggle.MemberName]Change, error) {
+func (s *States) look(ctx context.Context) (map[protocol.MemberName]Change, error) {
 	st, err := s.o.readable(ctx, s.name)
 	if err != nil || st == nil || st.Dir.Path != s.dir.Path || st.Damaged != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func (s *States) look(ctx context.Context) (map[waggle.MemberName]Change, error)
 	if err != nil {
 		return nil, err
 	}
-	k, all := s.o.probe(ctx, st, led), map[waggle.MemberName]Change{}
+	k, all := s.o.probe(ctx, st, led), map[protocol.MemberName]Change{}
 	for _, m := range st.Lead.Live() {
 		f, g, w := k.look(ctx, m)
 		if f.suspect() {
@@ -372,7 +372,7 @@ func (s *States) look(ctx context.Context) (map[waggle.MemberName]Change, error)
 }
 
 // found adds what a look has found and no record says.
-func (s *States) found(now map[waggle.MemberName]Change) (cs []Change) {
+func (s *States) found(now map[protocol.MemberName]Change) (cs []Change) {
 	for _, m := range s.lead.Live() {
 		c, ok := now[m.Name]
 		said := s.fold[m.Instance]
@@ -410,7 +410,7 @@ func (s *States) foreign(ctx context.Context) (cs []Change, err error) {
 		return nil, err
 	}
 	for n, m := range st.Members {
-		name := waggle.MemberName(m.Name)
+		name := protocol.MemberName(m.Name)
 		s.order[name] = n
 		cs = s.told(cs, Change{Team: s.name, Member: name, Is: m.Is, Why: m.Why, Time: s.o.Minter.Now()})
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
@@ -15,6 +14,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -167,7 +167,7 @@ type Interrupted struct {
 // It records nothing and sends nothing; when no process leads it shows what a leader pass would
 // find (operator.Preview). It may take two seconds when a member has an old order: it watches the
 // member before it reports it as stalled.
-func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
+func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, error) {
 	reg, missing := team.Open(o.Root, name, team.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
 	s, err := o.readable(ctx, name)
@@ -180,7 +180,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if s == nil { // another program's lead reads its mailbox itself
 		return st, o.foreign(ctx, reg, st)
 	}
-	if n, err := mail.Of(o.Operator).UnreadChat(ctx, name, waggle.Lead); err == nil && !operator.AgentLeads(s) {
+	if n, err := mail.Of(o.Operator).UnreadChat(ctx, name, protocol.Lead); err == nil && !operator.AgentLeads(s) {
 		st.Unread = n
 	}
 	var untaken []string
@@ -250,7 +250,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 
 // readable opens a team's state; where the leader's journal is broken, with the records before the
 // break.
-func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) readable(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	var b *journal.BrokenError
 	var f *journal.FutureError
@@ -340,7 +340,7 @@ func (k *probe) usage(st *Status) {
 	var ids []spawn.Identity
 	var whose []int
 	for i, ms := range st.Members {
-		if m, ok := k.s.Lead.Member(waggle.MemberName(ms.Name)); ok && m.Process != nil && ms.State != StateDead {
+		if m, ok := k.s.Lead.Member(protocol.MemberName(ms.Name)); ok && m.Process != nil && ms.State != StateDead {
 			ids, whose = append(ids, m.Process.ID), append(whose, i)
 		}
 	}
@@ -437,8 +437,8 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		// does not identify the process that was in it.
 		inside := m.BackendType == "in-process"
 		switch {
-		case waggle.SameName(m.Name, waggle.Lead) || inside:
-			f.PID, f.Process, f.Unseen, f.Inside = lead.PID, lead.Process, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
+		case protocol.SameName(m.Name, protocol.Lead) || inside:
+			f.PID, f.Process, f.Unseen, f.Inside = lead.PID, lead.Process, lead.Unseen, inside && !protocol.SameName(m.Name, protocol.Lead)
 		case lead.PID != 0 && lead.Process == spawn.Gone:
 			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
@@ -454,7 +454,7 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 
 // fromForeign is the provenance of a member of another program's team that is of ours, "" of another.
 // s is the operator's own journal of that team, nil without one.
-func fromForeign(s *operator.State, name waggle.MemberName) record.Provenance {
+func fromForeign(s *operator.State, name protocol.MemberName) record.Provenance {
 	if s == nil {
 		return ""
 	}
@@ -470,7 +470,7 @@ func fromForeign(s *operator.State, name waggle.MemberName) record.Provenance {
 
 // byGuest takes the facts of a guest of ours in another program's team: its process and its journal are on record
 // here. s is the operator's own journal of that team.
-func (f *MemberFacts) byGuest(s *operator.State, name waggle.MemberName) {
+func (f *MemberFacts) byGuest(s *operator.State, name protocol.MemberName) {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Left != nil || m.Process == nil {
 		return

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -280,7 +280,7 @@ func TestForeignProcess(t *testing.T) {
 		{map[string]any{"pid": self.PID, "procStart": "12"}, self.PID, spawn.Gone},
 		{map[string]any{"pid": 1 << 30}, 1 << 30, spawn.Gone},
 	} {
-		name := waggle.TeamName(fmt.Sprint("t", i))
+		name := protocol.TeamName(fmt.Sprint("t", i))
 		more := map[string]any{}
 		if c.more != nil {
 			more["leadProcess"] = c.more
@@ -318,7 +318,7 @@ func TestTeams(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	tv, err := o.Team(t.Context(), "api")
-	if err != nil || !tv.Ours || tv.Led || !slices.Equal(tv.Active(), []waggle.MemberName{"team-lead", "ann"}) || len(tv.Live) != 1 || tv.Live[0] != (inspect.Running{Name: "ann", PID: os.Getpid()}) {
+	if err != nil || !tv.Ours || tv.Led || !slices.Equal(tv.Active(), []protocol.MemberName{"team-lead", "ann"}) || len(tv.Live) != 1 || tv.Live[0] != (inspect.Running{Name: "ann", PID: os.Getpid()}) {
 		t.Fatalf("%+v, %v", tv, err)
 	}
 	_, err = o.Team(t.Context(), "nobody")

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -51,7 +51,7 @@ func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, 
 
 // TeamView is a team's registry and its running processes.
 type TeamView struct {
-	Team   waggle.TeamName
+	Team   protocol.TeamName
 	Config *team.Config
 	Layout string // array or jsonl
 	Live   []Running
@@ -64,13 +64,13 @@ type TeamView struct {
 
 // Running is a process of a team.
 type Running struct {
-	Name waggle.MemberName `json:"name"`
-	PID  int               `json:"pid"`
+	Name protocol.MemberName `json:"name"`
+	PID  int                 `json:"pid"`
 }
 
 // Team reads a team's registry and finds its running processes: for a team that waggle leads those
 // in its journal, for another program's the lead that the registry names.
-func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, error) {
+func (o Operator) Team(ctx context.Context, name protocol.TeamName) (*TeamView, error) {
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 	}
 	if s == nil {
 		if pid, ok := foreignLead(tv.Config); ok {
-			tv.Live = append(tv.Live, Running{Name: waggle.Lead, PID: pid})
+			tv.Live = append(tv.Live, Running{Name: protocol.Lead, PID: pid})
 		}
 		return tv, nil
 	}
@@ -158,6 +158,6 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 }
 
 // Active returns the members that have not left.
-func (tv *TeamView) Active() []waggle.MemberName {
-	return slices.Concat([]waggle.MemberName{}, tv.Config.Present())
+func (tv *TeamView) Active() []protocol.MemberName {
+	return slices.Concat([]protocol.MemberName{}, tv.Config.Present())
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator/inspect"
 	"waggle/record"

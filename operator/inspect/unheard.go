@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -40,7 +40,7 @@ func (o Operator) unheard(m team.Member) MemberStatus {
 // whyUnheard is the state of such a member with the facts behind it; nil: the team has none of that name.
 func (o Operator) whyUnheard(ctx context.Context, s *operator.State, name string) *Why {
 	for _, m := range o.Unheard(ctx, s) {
-		if !waggle.SameName(m.Name, waggle.MemberName(name)) {
+		if !protocol.SameName(m.Name, protocol.MemberName(name)) {
 			continue
 		}
 		ms := o.unheard(m)
@@ -55,9 +55,9 @@ func (o Operator) whyUnheard(ctx context.Context, s *operator.State, name string
 }
 
 // unverifiedOf counts the control messages in a name that had no effect.
-func unverifiedOf(s *operator.State, name waggle.MemberName) (n int) {
+func unverifiedOf(s *operator.State, name protocol.MemberName) (n int) {
 	for _, u := range s.Lead.Unverified {
-		if u.From == string(name) && u.Box == string(waggle.Lead) {
+		if u.From == string(name) && u.Box == string(protocol.Lead) {
 			n++
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -78,7 +78,7 @@ func (p BadRecord) String() string {
 // which finds a removed end. It names the first bad record of each journal. Journals that seem to
 // disagree are read again: while a team works, one grows before the next is read.
 func (o Operator) Verify(ctx context.Context, of string) (v *Verified, err error) {
-	r, err := o.Open(ctx, waggle.TeamName(of), operator.Read)
+	r, err := o.Open(ctx, protocol.TeamName(of), operator.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/inspect"
 )
 

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -104,7 +104,7 @@ func (y *Why) is(ms MemberStatus) {
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
 	if operator.KindOf(err) == operator.NotFound {
-		s, perr := o.Open(ctx, waggle.TeamName(of), operator.Read)
+		s, perr := o.Open(ctx, protocol.TeamName(of), operator.Read)
 		if perr != nil || s.Foreign {
 			return nil, false, err
 		}
@@ -124,7 +124,7 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 
 // sought finds a member, present or not, and its team, which is live unless it has ended. foreign is the team where
 // another program leads it.
-func (o Operator) sought(ctx context.Context, of, member string) (s *operator.State, live bool, m *control.Member, foreign waggle.TeamName, err error) {
+func (o Operator) sought(ctx context.Context, of, member string) (s *operator.State, live bool, m *control.Member, foreign protocol.TeamName, err error) {
 	if s, live, err = o.present(ctx, of); err != nil {
 		return nil, false, nil, "", err
 	}
@@ -294,7 +294,7 @@ func lastRun(w *control.Worker) (last *control.Call) {
 }
 
 func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
-	name, err := waggle.ParseTeam(y.Team)
+	name, err := protocol.ParseTeam(y.Team)
 	if err != nil {
 		return
 	}
@@ -313,12 +313,12 @@ func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
 		return
 	}
 	oldest := unread[0].Envelope
-	at, _ := waggle.ParseTime(oldest.Timestamp) // none is shown when it is no time
+	at, _ := protocol.ParseTime(oldest.Timestamp) // none is shown when it is no time
 	y.add(fromMailbox, at, "%d messages in it are unread; the oldest, written then, is from %s", len(unread), oldest.From)
 }
 
 func (y *Why) fromOutput(o Operator, m *control.Member) {
-	name, err := waggle.ParseTeam(y.Team)
+	name, err := protocol.ParseTeam(y.Team)
 	if err != nil {
 		return
 	}
@@ -334,7 +334,7 @@ func (y *Why) fromOutput(o Operator, m *control.Member) {
 }
 
 // whyForeign is Why for a team that waggle does not lead.
-func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member string) (*Why, error) {
+func (o Operator) whyForeign(ctx context.Context, name protocol.TeamName, member string) (*Why, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
@@ -348,13 +348,13 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		return nil, err
 	}
 	for _, ms := range st.Members {
-		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
+		if !protocol.SameName(protocol.MemberName(ms.Name), protocol.MemberName(member)) {
 			continue
 		}
 		y := &Why{Team: string(name), Name: ms.Name, Trust: ms.Trust, Evidence: []Fact{}}
 		y.is(ms)
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
-		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: waggle.MemberName(ms.Name)}})
+		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: protocol.MemberName(ms.Name)}})
 		return y, nil
 	}
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}

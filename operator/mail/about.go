@@ -1,10 +1,10 @@
 package mail
 
 import (
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 )
 
 // relate finds what the journals have of each message: that its reader found it unverified, the request that it asks or
@@ -14,10 +14,10 @@ func (o Operator) relate(t *tracer, in *Inbox) {
 	if t == nil {
 		return
 	}
-	lead, member := t.s.Lead, waggle.MemberName(in.Member)
-	said := map[waggle.RequestID]string{}
+	lead, member := t.s.Lead, protocol.MemberName(in.Member)
+	said := map[protocol.RequestID]string{}
 	for _, ord := range lead.Orders() {
-		if ord.Reply != nil && ord.Reply.Kind == waggle.KindShutdownRejected {
+		if ord.Reply != nil && ord.Reply.Kind == protocol.KindShutdownRejected {
 			said[ord.Reply.ID] = "refused" + operator.Suffix(ord.Reply.Note)
 		} else if ord.Reply != nil {
 			said[ord.Reply.ID] = "agreed to"
@@ -30,36 +30,36 @@ func (o Operator) relate(t *tracer, in *Inbox) {
 				e.Warnings = append(e.Warnings, unverifiedWarning+": "+state.Detail)
 			}
 		}
-		p, ok := e.Payload.(waggle.Payload)
+		p, ok := e.Payload.(protocol.Payload)
 		if !ok {
 			continue
 		}
-		id, _ := waggle.RequestIDOf(p)
+		id, _ := protocol.RequestIDOf(p)
 		switch kind := p.Kind(); kind {
-		case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest:
+		case protocol.KindPermissionRequest, protocol.KindSandboxPermissionRequest, protocol.KindPlanApprovalRequest:
 			seen := lead.Intake(e.ID)
 			for _, r := range lead.Requests {
-				if seen != nil && r.Seq == seen.Seq && waggle.SameName(member, waggle.Lead) {
+				if seen != nil && r.Seq == seen.Seq && protocol.SameName(member, protocol.Lead) {
 					o.request(t.s, r, e)
 				}
 			}
-		case waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse:
+		case protocol.KindPermissionResponse, protocol.KindSandboxPermissionResponse, protocol.KindPlanApprovalResponse:
 			for _, r := range lead.RequestsByID(id) {
-				if m, ok := lead.ByInstance(r.Instance); ok && waggle.SameName(m.Name, member) && answers[kind] == r.Kind {
+				if m, ok := lead.ByInstance(r.Instance); ok && protocol.SameName(m.Name, member) && answers[kind] == r.Kind {
 					o.request(t.s, r, e)
 				}
 			}
-		case waggle.KindShutdownRequest:
+		case protocol.KindShutdownRequest:
 			e.Reply = said[id]
 		}
 	}
 }
 
 // answers are the kinds of requests that kinds of messages answer.
-var answers = map[waggle.Kind]waggle.Kind{
-	waggle.KindPermissionResponse:        waggle.KindPermissionRequest,
-	waggle.KindSandboxPermissionResponse: waggle.KindSandboxPermissionRequest,
-	waggle.KindPlanApprovalResponse:      waggle.KindPlanApprovalRequest,
+var answers = map[protocol.Kind]protocol.Kind{
+	protocol.KindPermissionResponse:        protocol.KindPermissionRequest,
+	protocol.KindSandboxPermissionResponse: protocol.KindSandboxPermissionRequest,
+	protocol.KindPlanApprovalResponse:      protocol.KindPlanApprovalRequest,
 }
 
 func (o Operator) request(s *operator.State, r *control.Request, e *InboxEntry) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,8 +24,8 @@ func TestInboxRequests(t *testing.T) {
 	q := tm.Pending(1)[0]
 	asks := func() mail.InboxEntry {
 		t.Helper()
-		in := inbox(t, tm, waggle.Lead)
-		i := slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(waggle.KindPermissionRequest) })
+		in := inbox(t, tm, protocol.Lead)
+		i := slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(protocol.KindPermissionRequest) })
 		if i < 0 {
 			t.Fatalf("%+v", in.Entries)
 		}
@@ -34,7 +34,7 @@ func TestInboxRequests(t *testing.T) {
 	if e := asks(); e.Request == nil || e.Request.Handle != q.Handle || e.Request.Status != decide.StatusOpen {
 		t.Fatalf("%+v", e)
 	}
-	b, err := os.ReadFile(tm.Mailbox(waggle.Lead))
+	b, err := os.ReadFile(tm.Mailbox(protocol.Lead))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func TestInboxRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(tm.Mailbox(waggle.Lead), copied, 0o600); err != nil {
+	if err := os.WriteFile(tm.Mailbox(protocol.Lead), copied, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	with := 0
-	for _, e := range inbox(t, tm, waggle.Lead).Entries {
+	for _, e := range inbox(t, tm, protocol.Lead).Entries {
 		if e.Request != nil {
 			with++
 		}
@@ -71,7 +71,7 @@ func TestInboxRequests(t *testing.T) {
 		t.Errorf("%+v", m.States)
 	}
 	in := inbox(t, tm, "ann")
-	i = slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(waggle.KindPermissionResponse) })
+	i = slices.IndexFunc(in.Entries, func(e mail.InboxEntry) bool { return e.Kind == string(protocol.KindPermissionResponse) })
 	if i < 0 || in.Entries[i].Request == nil || in.Entries[i].Request.Handle != q.Handle || in.Entries[i].Request.Answer == nil {
 		t.Errorf("%+v", in.Entries)
 	}

@@ -1,8 +1,8 @@
 package mail
 
 import (
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -17,7 +17,7 @@ func ThroughSession(socket string, e team.Member) bool {
 
 // throughSession directs a letter for an adopted member to its session.
 func (o Operator) throughSession(s *operator.State, cfg *team.Config, l *letter, m Message) {
-	if s == nil || l.to.Scheme != waggle.SchemeMember || l.res.err != nil {
+	if s == nil || l.to.Scheme != protocol.SchemeMember || l.res.err != nil {
 		return
 	}
 	e, ok := cfg.Member(l.to.Member)
@@ -33,5 +33,5 @@ func (o Operator) throughSession(s *operator.State, cfg *team.Config, l *letter,
 		l.fail(Refused, err)
 		return
 	}
-	l.to, l.res.team = waggle.Address{Scheme: waggle.SchemeUDS, Target: r.Socket}, ""
+	l.to, l.res.team = protocol.Address{Scheme: protocol.SchemeUDS, Target: r.Socket}, ""
 }

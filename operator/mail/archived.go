@@ -10,17 +10,17 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/home"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // afterwards is Inbox for a team that waggle leads and whose directory is gone: it reads the
 // archive.
-func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member waggle.MemberName, missing error) (*Inbox, error) {
+func (o Operator) afterwards(ctx context.Context, name protocol.TeamName, member protocol.MemberName, missing error) (*Inbox, error) {
 	_, err := o.Open(ctx, name, operator.Act)
 	if operator.Unled(err) {
 		return nil, missing
@@ -40,7 +40,7 @@ func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member w
 // Archived reads the archived mail of a member, oldest first: entries that were read long ago, mail
 // of an earlier member of the name, mail of a directory that vanished or was archived with its
 // team. unread leaves out read entries. A team without a STATE has none.
-func (o Operator) Archived(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
+func (o Operator) Archived(ctx context.Context, name protocol.TeamName, member protocol.MemberName, unread bool) (*Inbox, error) {
 	dirs, err := o.archives(name)
 	if len(dirs) == 0 {
 		if err != nil {
@@ -86,7 +86,7 @@ func (o Operator) Archived(ctx context.Context, name waggle.TeamName, member wag
 
 // archives returns the directories in STATE of the teams of a name: first those that waggle led,
 // then those of other programs in which the operator acted.
-func (o Operator) archives(name waggle.TeamName) ([]home.Dir, error) {
+func (o Operator) archives(name protocol.TeamName) ([]home.Dir, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	foreign, ferr := o.Home.Foreign()
 	for _, k := range foreign {
@@ -112,7 +112,7 @@ func archivedFiles(archive, member string) ([]archived, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	files, err := movedAway(boxes.MailDir(archive, waggle.MemberName(member)))
+	files, err := movedAway(boxes.MailDir(archive, protocol.MemberName(member)))
 	if err != nil {
 		return nil, err
 	}

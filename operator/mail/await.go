@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 )
 
 // Await waits until every message that was sent to a member has reached want, Delivered or
@@ -21,7 +21,7 @@ import (
 // pass when no process leads. Mail to an address that is no member's cannot be awaited: a usage
 // error.
 func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout time.Duration) error {
-	var name waggle.TeamName
+	var name protocol.TeamName
 	for _, s := range sent {
 		if s.team == "" && s.err == nil {
 			return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "only a message to a member can be waited for: " + s.To + " is none"}

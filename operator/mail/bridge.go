@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -49,8 +49,8 @@ func (b Bridge) Take(ctx context.Context, ids ...string) error {
 
 // RegisterBridge opens the mailbox behind bridge:ID, and creates it the first time. The id has the
 // form of a member's name. It fails for a team that waggle does not lead.
-func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id string) (Bridge, error) {
-	bridge, err := waggle.ParseMember(id)
+func (o Operator) RegisterBridge(ctx context.Context, name protocol.TeamName, id string) (Bridge, error) {
+	bridge, err := protocol.ParseMember(id)
 	if err != nil {
 		return Bridge{}, &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err, Advice: "an editor's id is spelled like a member's name"}
 	}
@@ -66,13 +66,13 @@ func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id s
 }
 
 // bridge opens the mailbox of an editor that has registered.
-func (o Operator) bridge(ctx context.Context, name waggle.TeamName, to waggle.Address) (mailbox.Store, error) {
+func (o Operator) bridge(ctx context.Context, name protocol.TeamName, to protocol.Address) (mailbox.Store, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
 	missing := &transport.NotFoundError{To: to, Why: "no editor has registered that id", Missing: transport.MissingEditor}
-	id, err := waggle.ParseMember(to.Target)
+	id, err := protocol.ParseMember(to.Target)
 	if err != nil {
 		return nil, missing
 	}

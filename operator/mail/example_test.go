@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -28,7 +28,7 @@ func Example() {
 	if _, err := team.Create(ctx, op.Root, team.Config{Name: "api", Members: []team.Member{{Name: "bob"}}}, team.Options{}); err != nil {
 		panic(err)
 	}
-	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "bob"}, Text: "look at the tests"})
+	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: "bob"}, Text: "look at the tests"})
 	if err != nil {
 		panic(err)
 	}

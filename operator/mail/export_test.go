@@ -3,7 +3,7 @@ package mail
 import (
 	"context"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Looker surveys a team's mail again and again.
@@ -13,7 +13,7 @@ type Looker struct {
 }
 
 // NewLooker makes the first survey.
-func NewLooker(ctx context.Context, o Operator, name waggle.TeamName) (Looker, error) {
+func NewLooker(ctx context.Context, o Operator, name protocol.TeamName) (Looker, error) {
 	v, err := o.survey(ctx, name)
 	return Looker{o, v}, err
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
 

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/mail"
+	"waggle/protocol"
 )
 
 // abroad is the name of a team that another program leads.
-const abroad waggle.TeamName = "session-1a2b3c4d"
+const abroad protocol.TeamName = "session-1a2b3c4d"
 
-func address(t testing.TB, s string) waggle.Address {
+func address(t testing.TB, s string) protocol.Address {
 	t.Helper()
-	a, err := waggle.ParseAddress(s)
+	a, err := protocol.ParseAddress(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func send(t testing.TB, r *operatortest.Rig, to, text string) mail.Sent {
 }
 
 // inbox returns the messages of a mailbox, read or not.
-func inbox(t testing.TB, r *operatortest.Rig, of waggle.MemberName) *mail.Inbox {
+func inbox(t testing.TB, r *operatortest.Rig, of protocol.MemberName) *mail.Inbox {
 	t.Helper()
 	in, err := mail.Of(r.Op).Inbox(t.Context(), r.Name, of, false)
 	if err != nil {

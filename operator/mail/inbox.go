@@ -6,12 +6,12 @@ import (
 	"errors"
 	"slices"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -52,7 +52,7 @@ type Inbox struct {
 
 // Inbox reads a member's mailbox and marks nothing. The mailbox of a departed member can be read
 // too.
-func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
+func (o Operator) Inbox(ctx context.Context, name protocol.TeamName, member protocol.MemberName, unread bool) (*Inbox, error) {
 	if o.Homeless(name) {
 		return o.afterwards(ctx, name, member, &team.NotFoundError{What: "team", Name: string(name)})
 	}
@@ -76,7 +76,7 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 }
 
 // UnreadChat counts the unread entries of a mailbox that are for its reader, not for waggle. It reads no journal.
-func (o Operator) UnreadChat(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (n int, err error) {
+func (o Operator) UnreadChat(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (n int, err error) {
 	_, entries, err := o.entries(ctx, name, member)
 	for _, e := range entries {
 		if (e.Err != nil || !e.Envelope.Read) && !Controls(EntryOf(e)) {
@@ -87,7 +87,7 @@ func (o Operator) UnreadChat(ctx context.Context, name waggle.TeamName, member w
 }
 
 // entries reads a mailbox. The inbox has no entries yet.
-func (o Operator) entries(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*Inbox, []mailbox.Entry, error) {
+func (o Operator) entries(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (*Inbox, []mailbox.Entry, error) {
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -95,10 +95,10 @@ func (o Operator) entries(ctx context.Context, name waggle.TeamName, member wagg
 	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
 	if m, ok := cfg.Member(member); ok {
 		in.Member = string(m.Name)
-	} else if has, err := o.Boxes(name).Names(); err != nil || !slices.ContainsFunc(has, func(n waggle.MemberName) bool { return waggle.SameName(n, member) }) {
+	} else if has, err := o.Boxes(name).Names(); err != nil || !slices.ContainsFunc(has, func(n protocol.MemberName) bool { return protocol.SameName(n, member) }) {
 		return nil, nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
 	}
-	in.box, err = o.ReadBox(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
+	in.box, err = o.ReadBox(cfg, protocol.MemberName(in.Member), func(r mailbox.Report) {
 		in.Reports = append(in.Reports, r.What)
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ const unverifiedWarning = "unverified, without effect"
 
 // traces reads the journals of a team: of a member whose journal is broken nothing is known, of the others it is. Nil: the
 // leader's cannot be read, or waggle does not lead the team.
-func (o Operator) traces(ctx context.Context, name waggle.TeamName) (*tracer, error) {
+func (o Operator) traces(ctx context.Context, name protocol.TeamName) (*tracer, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if operator.Unled(err) {
 		return nil, nil
@@ -133,16 +133,16 @@ func (o Operator) traces(ctx context.Context, name waggle.TeamName) (*tracer, er
 func EntryOf(e mailbox.Entry) InboxEntry {
 	ie := InboxEntry{Index: e.Index, ID: e.ID.String(), Warnings: []string{}, Entry: e}
 	if e.Err != nil {
-		ie.Kind, ie.Text = string(waggle.KindInvalid), string(e.Raw)
+		ie.Kind, ie.Text = string(protocol.KindInvalid), string(e.Raw)
 		ie.Warnings = append(ie.Warnings, e.Err.Error())
 		return ie
 	}
-	d := waggle.Decode(e.Envelope)
+	d := protocol.Decode(e.Envelope)
 	env := e.Envelope
 	ie.From, ie.Timestamp, ie.Read, ie.Text, ie.Summary, ie.Color, ie.MsgID = env.From, env.Timestamp, env.Read, env.Text, env.Summary, env.Color, env.MsgID
 	ie.Kind, ie.Warnings = string(d.Kind), append(ie.Warnings, d.Warnings...)
 	switch d.Kind {
-	case waggle.KindText, waggle.KindInvalid, waggle.KindUnknown:
+	case protocol.KindText, protocol.KindInvalid, protocol.KindUnknown:
 	default:
 		ie.Payload = d.Payload
 	}
@@ -152,7 +152,7 @@ func EntryOf(e mailbox.Entry) InboxEntry {
 // MarkRead marks entries that Inbox returned. The lead's mailbox of a team that
 // another program leads is never touched (trust §5).
 func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
-	name, err := waggle.ParseTeam(in.Team)
+	name, err := protocol.ParseTeam(in.Team)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	if err != nil {
 		return err
 	}
-	if in.Member == string(waggle.Lead) && operator.AgentLeads(s) {
+	if in.Member == string(protocol.Lead) && operator.AgentLeads(s) {
 		return &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
 			Next: operator.NextReadUnmarked.With()}
 	}
@@ -178,7 +178,7 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	if len(ids) == 0 || in.box == nil {
 		return nil
 	}
-	if s != nil && in.Member == string(waggle.Lead) {
+	if s != nil && in.Member == string(protocol.Lead) {
 		if err := o.read(ctx, s, ids); err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 // News returns the news for the lead's session after a seq, and the seq of the newest: the member
 // events that are worth a turn. One call is one turn; an empty result means that no turn is due. It
 // takes a leader pass when no process leads: the seq of news is that of their record.
-func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
+func (o Operator) News(ctx context.Context, name protocol.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, after, err
@@ -227,8 +227,8 @@ func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.
 
 // IsStatus reports a message that reaches the lead's session as news, if at all.
 func IsStatus(e InboxEntry) bool {
-	switch waggle.Kind(e.Kind) {
-	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
+	switch protocol.Kind(e.Kind) {
+	case protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted:
 		return true
 	}
 	return false
@@ -236,6 +236,6 @@ func IsStatus(e InboxEntry) bool {
 
 // Controls reports whether an entry is a control message, which the member's machine marks itself.
 func Controls(e InboxEntry) bool {
-	k := waggle.Kind(e.Kind)
-	return k != waggle.KindText && k != waggle.KindUnknown && k != waggle.KindSystemInit
+	k := protocol.Kind(e.Kind)
+	return k != protocol.KindText && k != protocol.KindUnknown && k != protocol.KindSystemInit
 }

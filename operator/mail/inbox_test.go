@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -84,17 +84,17 @@ func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 func TestControlsAndIsStatus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind             waggle.Kind
+		kind             protocol.Kind
 		controls, status bool
 	}{
-		{waggle.KindText, false, false},
-		{waggle.KindUnknown, false, false},
-		{waggle.KindSystemInit, false, false},
-		{waggle.KindInvalid, true, false},
-		{waggle.KindShutdownRequest, true, false},
-		{waggle.KindIdleNotification, true, true},
-		{waggle.KindTaskProgress, true, true},
-		{waggle.KindTaskCompleted, true, true},
+		{protocol.KindText, false, false},
+		{protocol.KindUnknown, false, false},
+		{protocol.KindSystemInit, false, false},
+		{protocol.KindInvalid, true, false},
+		{protocol.KindShutdownRequest, true, false},
+		{protocol.KindIdleNotification, true, true},
+		{protocol.KindTaskProgress, true, true},
+		{protocol.KindTaskCompleted, true, true},
 	} {
 		e := mail.InboxEntry{Kind: string(c.kind)}
 		if mail.Controls(e) != c.controls || mail.IsStatus(e) != c.status {
@@ -110,14 +110,14 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
-	tm.WriteMailbox(waggle.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
-	in := inbox(t, tm, waggle.Lead)
+	tm.WriteMailbox(protocol.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
+	in := inbox(t, tm, protocol.Lead)
 	for range 2 {
 		if err := mail.Of(op).MarkRead(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
-	after := inbox(t, tm, waggle.Lead)
+	after := inbox(t, tm, protocol.Lead)
 	if !after.Entries[0].Read || after.Entries[1].Read {
 		t.Errorf("%+v", after.Entries)
 	}
@@ -132,15 +132,15 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	if n := len(slices.DeleteFunc(recs, func(r operator.LogRecord) bool { return r.Kind != record.KindTaken })); n != 1 {
 		t.Errorf("%d records that it was read", n)
 	}
-	tm.WriteMailbox(waggle.Lead, `[{"from":"bob","text":"news","timestamp":"2026-02-16T10:31:00.000Z","read":false}]`)
+	tm.WriteMailbox(protocol.Lead, `[{"from":"bob","text":"news","timestamp":"2026-02-16T10:31:00.000Z","read":false}]`)
 	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
-	in, err = inside.Inbox(t.Context(), "api", waggle.Lead, true)
+	in, err = inside.Inbox(t.Context(), "api", protocol.Lead, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	operatortest.Fails(t, inside.MarkRead(t.Context(), in), operator.Refused, "reading the lead's mailbox was called from inside member ann")
-	if inbox(t, tm, waggle.Lead).Entries[0].Read {
+	if inbox(t, tm, protocol.Lead).Entries[0].Read {
 		t.Error("it is marked all the same")
 	}
 }
@@ -152,7 +152,7 @@ func TestMarkReadAbroad(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	const words = `[{"from":"x","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`
-	for name, says := range map[waggle.MemberName]string{waggle.Lead: "another program leads it", "theirs": "was not registered here"} {
+	for name, says := range map[protocol.MemberName]string{protocol.Lead: "another program leads it", "theirs": "was not registered here"} {
 		tm.WriteMailbox(name, words)
 		operatortest.Fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.Refused, says)
 		if read(t, tm.Mailbox(name)) != words {
@@ -192,15 +192,15 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 		t.Errorf("%+v", in.Entries)
 	}
 	// The leader takes control messages itself.
-	tm.WriteMailbox(waggle.Lead, "["+forged+"]")
-	in = inbox(t, tm, waggle.Lead)
+	tm.WriteMailbox(protocol.Lead, "["+forged+"]")
+	in = inbox(t, tm, protocol.Lead)
 	if got, err = mail.Of(op).Attach(t.Context(), in); err != nil || got != "" || len(in.Entries) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// In a team that another program leads no message is left out.
 	other := operatortest.Abroad(t, op, abroad)
-	other.WriteMailbox(waggle.Lead, "["+forged+"]")
-	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, waggle.Lead)); err != nil || got == "" {
+	other.WriteMailbox(protocol.Lead, "["+forged+"]")
+	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, protocol.Lead)); err != nil || got == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
 )
@@ -39,7 +39,7 @@ func msgID(s string) bool { return len(s) == 36 && uuid.Validate(s) == nil }
 func (o Operator) sendMembers(ctx context.Context, s *operator.State, way transport.Sender, all []*letter, m Message) {
 	var list []*letter
 	for _, l := range all {
-		if l.to.Scheme != waggle.SchemeMember || l.res.err != nil || o.repeated(s, l) {
+		if l.to.Scheme != protocol.SchemeMember || l.res.err != nil || o.repeated(s, l) {
 			continue
 		}
 		switch err := receives(s, l.to.Member); {
@@ -65,7 +65,7 @@ func (o Operator) sendMembers(ctx context.Context, s *operator.State, way transp
 // repeated returns the result of a message whose id is recorded already.
 func (o Operator) repeated(s *operator.State, l *letter) bool {
 	for _, old := range s.Lead.SpokenAs(l.env.MsgID) {
-		if old.MsgID != l.env.MsgID || !waggle.SameName(old.Mail.To, l.to.Member) {
+		if old.MsgID != l.env.MsgID || !protocol.SameName(old.Mail.To, l.to.Member) {
 			continue
 		}
 		env, err := old.Mail.Open()
@@ -189,7 +189,7 @@ func (o Operator) put(ctx context.Context, s *operator.State, way transport.Send
 
 // sends reports whether a process sends what is recorded for a recipient: the one that leads, or
 // the member itself, which fetches overdue messages.
-func sends(s *operator.State, to waggle.MemberName) bool {
+func sends(s *operator.State, to protocol.MemberName) bool {
 	return s.JournalName != operator.OwnJournal && (presentAs(s, to) != nil || leads(s))
 }
 

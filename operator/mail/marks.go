@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -15,7 +15,7 @@ import (
 // leads, and those of members that waggle runs or that were registered here. Other mailboxes are
 // marked by their readers. archive gets a copy of entries that marking removes; zero: marking
 // removes nothing.
-func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.TeamName, in *Inbox) (mailbox.Archive, error) {
+func (o Operator) marks(ctx context.Context, s *operator.State, name protocol.TeamName, in *Inbox) (mailbox.Archive, error) {
 	refuse := func(why string) (mailbox.Archive, error) {
 		return mailbox.Archive{}, &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),
 			Next: operator.NextReadUnmarked.With()}
@@ -23,7 +23,7 @@ func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.Team
 	if in.box == nil {
 		return mailbox.Archive{}, nil
 	}
-	lead := waggle.SameName(waggle.MemberName(in.Member), waggle.Lead)
+	lead := protocol.SameName(protocol.MemberName(in.Member), protocol.Lead)
 	if s == nil && lead {
 		return refuse("another program leads it")
 	}
@@ -37,7 +37,7 @@ func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.Team
 			return mailbox.Archive{}, err
 		}
 	}
-	if m, ok := own.Lead.Member(waggle.MemberName(in.Member)); !lead && (!ok || m.Left != nil) {
+	if m, ok := own.Lead.Member(protocol.MemberName(in.Member)); !lead && (!ok || m.Left != nil) {
 		return refuse("whoever reads it was not registered here, and takes its mail itself")
 	}
 	layout, err := in.box.Layout()
@@ -47,5 +47,5 @@ func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.Team
 	if layout != mailbox.JSONL && team.DialectOf(name) != team.DialectSession {
 		return mailbox.Archive{}, nil
 	}
-	return mailbox.Archive{Dir: boxes.MailDir(own.Dir.Archive(), waggle.MemberName(in.Member))}, nil
+	return mailbox.Archive{Dir: boxes.MailDir(own.Dir.Archive(), protocol.MemberName(in.Member))}, nil
 }

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/home"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // Leftover returns a team that has ended and whose files are still in the wire tree, because the
 // process that ended it was stopped. Nil when there is none.
-func (o Operator) Leftover(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) Leftover(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
 	cfg, err := o.Listing(ctx, name)
 	var missing *team.NotFoundError
 	var corrupt *team.CorruptError
@@ -56,7 +56,7 @@ func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error)
 }
 
 // unheard is the entry of a member that only the registry of a team of waggle has, nil when there is none.
-func unheard(s *operator.State, cfg *team.Config, name waggle.MemberName) *team.Member {
+func unheard(s *operator.State, cfg *team.Config, name protocol.MemberName) *team.Member {
 	if s == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func unheard(s *operator.State, cfg *team.Config, name waggle.MemberName) *team.
 // that name first, and returns the archive's path. In a team that waggle leads, or that has the form of
 // seed 002, the entry has what that document requires, and the prompt is the first entry of its mailbox. In one that
 // waggle leads a member that wrote itself into the registry keeps its entry and its mail: from then on waggle hears it.
-func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
+func (o Operator) Register(ctx context.Context, name protocol.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return team.Member{}, "", err

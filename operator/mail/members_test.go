@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -36,7 +36,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("on record: %+v", m)
 	}
 	e := inbox(t, tm, "bob").Entries
-	if len(e) != 1 || e[0].Text != "you review" || e[0].Summary != "Initial system prompt" || e[0].Entry.Envelope.Type != string(waggle.KindSystemInit) {
+	if len(e) != 1 || e[0].Text != "you review" || e[0].Summary != "Initial system prompt" || e[0].Entry.Envelope.Type != string(protocol.KindSystemInit) {
 		t.Errorf("%+v", e)
 	}
 	_, _, err = register(tm, team.Member{Name: "Bob"}, false)
@@ -127,7 +127,7 @@ func TestSigner(t *testing.T) {
 		}
 		return c
 	}
-	signer := func(led bool, as string) (waggle.MemberName, error) {
+	signer := func(led bool, as string) (protocol.MemberName, error) {
 		s, _, err := mail.Of(op).JournalOf(t.Context(), cfg())
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestLeftover(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	leftover := func(name waggle.TeamName) *operator.State {
+	leftover := func(name protocol.TeamName) *operator.State {
 		s, err := mail.Of(op).Leftover(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -32,7 +32,7 @@ type StoredMessage struct {
 // and in its journals, and returns the delivery state of each. It also finds a recorded message
 // whose entry another program has erased. The messages are returned also with an error, which is about the journals
 // that cannot be read (operator.JournalErrors).
-func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
+func (o Operator) Message(ctx context.Context, name protocol.TeamName, id string) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 
 // Messages lists the messages that their senders recorded, oldest first, with the state of each.
 // all adds the control messages. The messages are returned also with an error, as by Message.
-func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) ([]StoredMessage, error) {
+func (o Operator) Messages(ctx context.Context, name protocol.TeamName, all bool) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) 
 	v.keep(ctx, o)
 	msgs := []StoredMessage{}
 	for _, tr := range v.t.order {
-		if b, i := v.find(tr); all || tr.mail.Kind == waggle.KindText {
+		if b, i := v.find(tr); all || tr.mail.Kind == protocol.KindText {
 			msgs = append(msgs, v.message(tr, b, i))
 		}
 	}
@@ -90,14 +90,14 @@ type survey struct {
 }
 
 type openBox struct {
-	name    waggle.MemberName
+	name    protocol.MemberName
 	entries []mailbox.Entry
 	file    int64 // modification time of its file, Unix nanoseconds
 	pruned  bool  // readers remove the entries that they have read
 	broken  bool  // it could not be read whole: another program writes it in place, or has damaged it
 }
 
-func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
+func (o Operator) survey(ctx context.Context, name protocol.TeamName) (*survey, error) {
 	v := &survey{}
 	o.Folds = &operator.WorkerFolds{}
 	var err error
@@ -176,7 +176,7 @@ func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 	}
 	var boxes []*openBox
 	for _, f := range files {
-		id, err := waggle.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
+		id, err := protocol.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
 		if err != nil {
 			continue
 		}
@@ -184,7 +184,7 @@ func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 		if err != nil {
 			return nil, err
 		}
-		b := &openBox{name: waggle.MemberName(string(waggle.SchemeBridge) + ":" + string(id))}
+		b := &openBox{name: protocol.MemberName(string(protocol.SchemeBridge) + ":" + string(id))}
 		if b.entries, err = box.Entries(ctx); err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 // find returns the mailbox of a message and its index; -1 when it is in no mailbox.
 func (v *survey) find(tr *trail) (*openBox, int) {
 	for _, b := range v.boxes {
-		if !waggle.SameName(b.name, tr.to) {
+		if !protocol.SameName(b.name, tr.to) {
 			continue
 		}
 		for i, e := range b.entries {
@@ -280,9 +280,9 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		add(Written, "the mailbox", "its mailbox is being written by another program, or is broken: what is in it is not known")
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
-	case tr.from != "" && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.sent.At) > guestPuts:
+	case tr.from != "" && tr.to == protocol.Lead && !v.led && v.now.Sub(tr.sent.At) > guestPuts:
 		add(vanished(tr, b))
-	case tr.from != "" && tr.to == waggle.Lead:
+	case tr.from != "" && tr.to == protocol.Lead:
 		// its sender sends it, and again when it is erased, until the lead has taken it
 	case v.written(tr) && v.foreign(tr):
 		add(vanished(tr, b))

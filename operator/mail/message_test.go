@@ -10,20 +10,20 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/jsonobj"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // edit rewrites a mailbox like a program that knows nothing of waggle.
-func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([]map[string]any) []map[string]any) {
+func edit(t *testing.T, r *operatortest.Rig, of protocol.MemberName, change func([]map[string]any) []map[string]any) {
 	t.Helper()
 	var entries []map[string]any
 	if err := json.Unmarshal([]byte(read(t, r.Mailbox(of))), &entries); err != nil {
@@ -37,7 +37,7 @@ func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([
 }
 
 // let ends a membership on record.
-func let(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
+func let(t *testing.T, r *operatortest.Rig, name protocol.MemberName) {
 	t.Helper()
 	s := r.State()
 	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) {
@@ -76,7 +76,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 			if last := m.States[len(m.States)-1]; m.State != c.state || !strings.Contains(last.Detail, c.says) {
 				t.Errorf("%+v", m.States)
 			}
-			if m.To != "bob" || m.From != string(waggle.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.States[0].At.IsZero() || m.Priority != "normal" {
+			if m.To != "bob" || m.From != string(protocol.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.States[0].At.IsZero() || m.Priority != "normal" {
 				t.Errorf("%+v", m)
 			}
 			if m.States[0].State != mail.Queued || !strings.HasPrefix(m.States[0].Evidence, "journal leader, seq ") {
@@ -169,7 +169,7 @@ func TestMessages(t *testing.T) {
 	if got, _ := list(false); !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("%q", got)
 	}
-	if _, kinds := list(true); len(kinds) < 3 || kinds[1] != string(waggle.KindTaskAssignment) {
+	if _, kinds := list(true); len(kinds) < 3 || kinds[1] != string(protocol.KindTaskAssignment) {
 		t.Errorf("%q", kinds)
 	}
 	tm.Until("the order was obeyed", func(*control.Leader) bool {
@@ -387,7 +387,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 		if err != nil || mail.Exit(sent) != nil {
 			t.Fatalf("%+v, %v", sent, err)
 		}
-		if got := texts(inbox(t, tm, waggle.MemberName(to))); !slices.Equal(got, []string{"new"}) {
+		if got := texts(inbox(t, tm, protocol.MemberName(to))); !slices.Equal(got, []string{"new"}) {
 			t.Errorf("%q", got)
 		}
 		is(t, became(t, tm, back.MsgID), mail.Queued, mail.Written, mail.Withdrawn)

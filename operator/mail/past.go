@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // surveyPast is a survey of another program's team that is gone.
-func (o Operator) surveyPast(ctx context.Context, name waggle.TeamName, why error) (*survey, error) {
+func (o Operator) surveyPast(ctx context.Context, name protocol.TeamName, why error) (*survey, error) {
 	var missing *team.NotFoundError
 	if !errors.As(why, &missing) {
 		return nil, why

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -36,16 +36,16 @@ func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
 
 // hasMachine reports whether a program of waggle takes the control messages of this mailbox.
 func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
-	s, err := o.Open(ctx, waggle.TeamName(in.Team), operator.Act)
+	s, err := o.Open(ctx, protocol.TeamName(in.Team), operator.Act)
 	if operator.Unled(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if in.Member == string(waggle.Lead) {
+	if in.Member == string(protocol.Lead) {
 		return true, nil
 	}
-	m, ok := s.Lead.Member(waggle.MemberName(in.Member))
+	m, ok := s.Lead.Member(protocol.MemberName(in.Member))
 	return ok && m.Left == nil && m.Trust != record.FileTrust, nil
 }

@@ -3,9 +3,9 @@ package mail
 import (
 	"context"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -15,7 +15,7 @@ import (
 
 // foreign reports such a message.
 func (v *survey) foreign(tr *trail) bool {
-	if waggle.SameName(tr.to, waggle.Lead) {
+	if protocol.SameName(tr.to, protocol.Lead) {
 		return !v.led
 	}
 	m, ok := v.s.Lead.Member(tr.to)
@@ -113,7 +113,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 }
 
 // fileTime is when the file of a member's mailbox was last written; 0: not known.
-func (o Operator) fileTime(name waggle.TeamName, to waggle.MemberName) int64 {
+func (o Operator) fileTime(name protocol.TeamName, to protocol.MemberName) int64 {
 	box, err := o.Box(&team.Config{Name: name}, to, nil)
 	if err != nil {
 		return 0

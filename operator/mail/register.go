@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -48,7 +48,7 @@ func Registered(lead *control.Leader, m team.Member, id record.Instance) (ds []j
 
 // mineForeign lists the members of another program's team that were registered here and are still in
 // its registry.
-func mineForeign(s *operator.State, cfg *team.Config) (names []waggle.MemberName) {
+func mineForeign(s *operator.State, cfg *team.Config) (names []protocol.MemberName) {
 	for _, m := range s.Lead.Live() {
 		if e, ok := cfg.Member(m.Name); ok && !e.Gone() {
 			names = append(names, e.Name)
@@ -59,7 +59,7 @@ func mineForeign(s *operator.State, cfg *team.Config) (names []waggle.MemberName
 
 // Discharge records the end of a membership in another program's team. It refuses a member that was
 // not registered here.
-func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.MemberName) error {
+func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name protocol.MemberName) error {
 	s, _, err := o.JournalOf(ctx, cfg)
 	if err != nil {
 		return err
@@ -77,13 +77,13 @@ const firstSummary = "Initial system prompt"
 
 // FirstEntry is the first entry of a member's mailbox (seed 002): its prompt, which has no authority. Its sender has no
 // colour of a member: "" for the lead's name, or system.
-func FirstEntry(prompt, from, color string, mint record.Mint) (waggle.Envelope, error) {
-	return waggle.Envelope{From: from, Text: prompt, Summary: firstSummary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
-		MsgV: 1, MsgID: mint.MsgID, Type: string(waggle.KindSystemInit)}.WithMessageID()
+func FirstEntry(prompt, from, color string, mint record.Mint) (protocol.Envelope, error) {
+	return protocol.Envelope{From: from, Text: prompt, Summary: firstSummary, Timestamp: protocol.FormatTime(mint.Now), Color: color,
+		MsgV: 1, MsgID: mint.MsgID, Type: string(protocol.KindSystemInit)}.WithMessageID()
 }
 
 // promptAPI is prompt in a team in the form of seed 002 that another program leads: from the document's system.
-func (o Operator) promptAPI(ctx context.Context, name waggle.TeamName, m team.Member) error {
+func (o Operator) promptAPI(ctx context.Context, name protocol.TeamName, m team.Member) error {
 	if m.Prompt == "" {
 		return nil
 	}
@@ -107,11 +107,11 @@ func (o Operator) promptAPI(ctx context.Context, name waggle.TeamName, m team.Me
 
 // prompt writes the instructions of a registered member of a team of waggle as the first entry of
 // its mailbox (seed 002): the program that runs it reads files. The entry has no authority.
-func (o Operator) prompt(ctx context.Context, name waggle.TeamName, m team.Member) error {
+func (o Operator) prompt(ctx context.Context, name protocol.TeamName, m team.Member) error {
 	if m.Prompt == "" {
 		return nil
 	}
-	sent, err := o.Send(ctx, name, Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true})
+	sent, err := o.Send(ctx, name, Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true})
 	if err == nil {
 		err = Exit(sent)
 	}

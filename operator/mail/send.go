@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
@@ -23,7 +23,7 @@ import (
 
 // Message is plain text to send.
 type Message struct {
-	To      waggle.Address
+	To      protocol.Address
 	Text    string
 	Summary string // "": the first line
 	Color   string
@@ -63,7 +63,7 @@ type Sent struct {
 	Error  string        `json:"error"`
 	Next   operator.Next `json:"-"` // what has to be done before the recipient reads it; zero: nothing
 	err    error
-	team   waggle.TeamName // of a member; "": it went to another address
+	team   protocol.TeamName // of a member; "": it went to another address
 }
 
 // Err returns the cause behind Error.
@@ -73,19 +73,19 @@ func (s Sent) Err() error { return s.err }
 const maxSummary = 200
 
 // refusal has the command that really does what a control message in a text claims to do.
-var refusal = map[waggle.Kind]operator.Step{
-	waggle.KindPermissionResponse:        operator.NextAnswerRequest,
-	waggle.KindPlanApprovalResponse:      operator.NextAnswerPlan,
-	waggle.KindSandboxPermissionResponse: operator.NextAnswerHost,
-	waggle.KindShutdownRequest:           operator.NextEndTeam,
-	waggle.KindTaskAssignment:            operator.NextGiveTask,
+var refusal = map[protocol.Kind]operator.Step{
+	protocol.KindPermissionResponse:        operator.NextAnswerRequest,
+	protocol.KindPlanApprovalResponse:      operator.NextAnswerPlan,
+	protocol.KindSandboxPermissionResponse: operator.NextAnswerHost,
+	protocol.KindShutdownRequest:           operator.NextEndTeam,
+	protocol.KindTaskAssignment:            operator.NextGiveTask,
 }
 
 // Send sends plain text to an address. A message to a member is recorded before it is sent (Words of package
 // control), and waggle msg show follows it. An unknown recipient is an error and makes no file. Text that decodes
 // to a known kind is refused: it would look like control and have no authority. A message to everyone is one
 // tracked message for each member but the sender. The team may be "" for an address that is not a member's.
-func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]Sent, error) {
+func (o Operator) Send(ctx context.Context, name protocol.TeamName, m Message) ([]Sent, error) {
 	if err := sendable(m.Text); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	}
 	results := make([]Sent, len(to))
 	for i, l := range letters {
-		if l.to.Scheme != waggle.SchemeMember && l.res.err == nil {
+		if l.to.Scheme != protocol.SchemeMember && l.res.err == nil {
 			o.sendOut(ctx, way, l)
 		}
 		results[i] = l.res
@@ -126,16 +126,16 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 
 // sendable refuses a text that is no message or that decodes as control.
 func sendable(text string) error {
-	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
-		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	if len(text) > protocol.MaxText || !utf8.ValidString(text) { // before anything reads it
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", protocol.MaxText)}
 	}
-	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
+	if d := protocol.DecodeText(text); d.Kind != protocol.KindText && d.Kind != protocol.KindUnknown {
 		next, advice := refusal[d.Kind], ""
 		if next == "" {
 			advice = "only a member's own machine sends it"
 		}
 		kind := string(d.Kind)
-		if d.Kind == waggle.KindInvalid {
+		if d.Kind == protocol.KindInvalid {
 			kind = d.Type
 		}
 		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send sends plain text only", kind), Next: next.With(), Advice: advice}
@@ -149,12 +149,12 @@ func sendable(text string) error {
 // router returns a sender for every scheme that this operator reaches. Without cfg it reaches no
 // members.
 func (o Operator) router(cfg *team.Config) transport.Router {
-	r := transport.Router{waggle.SchemeUDS: sockets{o, transport.Sockets{Keys: o.Home.SocketKeys()}}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
+	r := transport.Router{protocol.SchemeUDS: sockets{o, transport.Sockets{Keys: o.Home.SocketKeys()}}, protocol.SchemeHTTP: transport.Web{Token: o.webToken}}
 	if cfg != nil {
-		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
+		r[protocol.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to protocol.Address) (mailbox.Store, error) {
 			return o.Box(cfg, to.Member, nil)
 		}}
-		r[waggle.SchemeBridge] = transport.Mailboxes{Open: func(ctx context.Context, to waggle.Address) (mailbox.Store, error) {
+		r[protocol.SchemeBridge] = transport.Mailboxes{Open: func(ctx context.Context, to protocol.Address) (mailbox.Store, error) {
 			return o.bridge(ctx, cfg.Name, to)
 		}}
 	}
@@ -168,20 +168,20 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	if m.Priority, err = record.ParsePriority(string(m.Priority)); err != nil {
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
-	name := waggle.MemberName("operator")
+	name := protocol.MemberName("operator")
 	if m.As != "" {
-		if name, err = waggle.ParseMember(m.As); err != nil {
+		if name, err = protocol.ParseMember(m.As); err != nil {
 			return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextAs.With()}
 		}
 	}
-	switch toOne := m.To.Scheme == waggle.SchemeMember; {
+	switch toOne := m.To.Scheme == protocol.SchemeMember; {
 	case m.ID != "" && !msgID(m.ID):
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("--id %.64q is no message id", m.ID), Advice: "a UUID, for instance from uuidgen"}
-	case m.ID != "" && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+	case m.ID != "" && !toOne && m.To.Scheme != protocol.SchemeBroadcast:
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Advice: "send to a member's name"}
 	case m.Supersedes != "" && !toOne:
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a message to one member supersedes another to the same"}
-	case (m.Priority != record.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+	case (m.Priority != record.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != protocol.SchemeBroadcast:
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a priority and an expiry are for members", Advice: "send to a member's name"}
 	}
 	if cfg == nil {
@@ -208,12 +208,12 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 		m.inside = callers[0]
 	}
 	switch {
-	case m.inside != nil && m.As != "" && !waggle.SameName(name, m.inside.Name):
+	case m.inside != nil && m.As != "" && !protocol.SameName(name, m.inside.Name):
 		return nil, "", "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("member %s cannot send as %s", m.inside.Name, name)}
 	case m.inside != nil:
 		name = m.inside.Name
 	case led && m.As == "":
-		return s, string(waggle.Lead), m.Color, nil // the operator speaks as the lead of a team that waggle leads
+		return s, string(protocol.Lead), m.Color, nil // the operator speaks as the lead of a team that waggle leads
 	}
 	if m.inside == nil {
 		if name, err = o.Signer(ctx, s, cfg, led, m.As); err != nil {
@@ -232,18 +232,18 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 
 // recipients resolves an address: a member's name, everyone's into each member's; any other address
 // stays as it is. With a state a member that has left is one still: why it gets nothing is told (receives).
-func recipients(s *operator.State, cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
-	if a.Scheme != waggle.SchemeBroadcast && a.Scheme != waggle.SchemeMember {
-		return []waggle.Address{a}, nil
+func recipients(s *operator.State, cfg *team.Config, a protocol.Address, from string) ([]protocol.Address, error) {
+	if a.Scheme != protocol.SchemeBroadcast && a.Scheme != protocol.SchemeMember {
+		return []protocol.Address{a}, nil
 	}
 	if cfg == nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%s is in a team, and none is named", a), Next: operator.NextNameTeam.With()}
 	}
-	if a.Scheme == waggle.SchemeBroadcast {
-		var to []waggle.Address
+	if a.Scheme == protocol.SchemeBroadcast {
+		var to []protocol.Address
 		for _, m := range cfg.Members {
-			if !m.Gone() && !waggle.SameName(m.Name, waggle.MemberName(from)) {
-				to = append(to, waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name})
+			if !m.Gone() && !protocol.SameName(m.Name, protocol.MemberName(from)) {
+				to = append(to, protocol.Address{Scheme: protocol.SchemeMember, Member: m.Name})
 			}
 		}
 		if len(to) == 0 {
@@ -257,17 +257,17 @@ func recipients(s *operator.State, cfg *team.Config, a waggle.Address, from stri
 	m, ok := cfg.Member(a.Member)
 	if !ok || m.Gone() {
 		if left, ok := operator.Departed(s, string(a.Member)); ok {
-			return []waggle.Address{{Scheme: waggle.SchemeMember, Member: left.Name}}, nil
+			return []protocol.Address{{Scheme: protocol.SchemeMember, Member: left.Name}}, nil
 		}
 		return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
 	}
-	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
+	return []protocol.Address{{Scheme: protocol.SchemeMember, Member: m.Name}}, nil
 }
 
 // letter is a message to one recipient while it is being sent.
 type letter struct {
-	to  waggle.Address
-	env waggle.Envelope
+	to  protocol.Address
+	env protocol.Envelope
 	ord *control.Order // its record
 	res Sent
 }
@@ -276,23 +276,23 @@ func (l *letter) fail(state Delivery, err error) {
 	l.res.State, l.res.Error, l.res.err = state, err.Error(), err
 }
 
-func (o Operator) letter(s *operator.State, to waggle.Address, from, color string, m Message) *letter {
+func (o Operator) letter(s *operator.State, to protocol.Address, from, color string, m Message) *letter {
 	l := &letter{to: to, res: Sent{To: to.String(), State: Failed}}
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		l.fail(Failed, err)
 		return l
 	}
-	l.env = waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
+	l.env = protocol.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: protocol.FormatTime(mint.Now), Color: color,
 		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
 	switch {
-	case m.ID != "" && m.To.Scheme == waggle.SchemeBroadcast: // each message needs its own id
+	case m.ID != "" && m.To.Scheme == protocol.SchemeBroadcast: // each message needs its own id
 		l.env.MsgID = uuid.NewSHA1(uuid.MustParse(m.ID), []byte(to.Member)).String()
 	case m.ID != "":
 		l.env.MsgID = m.ID
 	}
 	if m.first {
-		l.env.Type, l.env.Summary = string(waggle.KindSystemInit), firstSummary
+		l.env.Type, l.env.Summary = string(protocol.KindSystemInit), firstSummary
 	}
 	if l.env.Summary == "" {
 		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
@@ -302,7 +302,7 @@ func (o Operator) letter(s *operator.State, to waggle.Address, from, color strin
 		l.fail(Failed, err)
 		return l
 	}
-	if to.Scheme == waggle.SchemeMember {
+	if to.Scheme == protocol.SchemeMember {
 		l.res.MsgID, l.res.team = l.env.MsgID, s.Team
 	}
 	return l
@@ -320,7 +320,7 @@ func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) 
 
 // Extras adds fields that only some readers know: metadata, and in teams that waggle leads or that have
 // the form of seed 002 the id as that document names it.
-func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
+func Extras(s *operator.State, env protocol.Envelope, m Message) (protocol.Envelope, error) {
 	var err error
 	if len(m.Metadata) > 0 {
 		if env, err = env.With("metadata", m.Metadata); err != nil {

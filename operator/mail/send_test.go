@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -31,7 +31,7 @@ func TestSendRefuses(t *testing.T) {
 	tm.ByFile("bob")
 	tm.Member("ann", operatortest.Idle)
 	solo := operatortest.Team(t, op, "solo", record.PolicySet{})
-	lead := tm.Mailbox(waggle.Lead)
+	lead := tm.Mailbox(protocol.Lead)
 	before := read(t, lead)
 	for _, c := range []struct {
 		to   string
@@ -41,7 +41,7 @@ func TestSendRefuses(t *testing.T) {
 	}{
 		{"bob", mail.Message{Text: " \n"}, operator.Usage, "nothing to send"},
 		{"bob", mail.Message{Text: "a\xff"}, operator.Usage, "UTF-8"},
-		{"bob", mail.Message{Text: strings.Repeat("a", waggle.MaxText+1)}, operator.Usage, "UTF-8"},
+		{"bob", mail.Message{Text: strings.Repeat("a", protocol.MaxText+1)}, operator.Usage, "UTF-8"},
 		{"bob", mail.Message{Text: `{"type":"shutdown_request","requestId":"x","from":"team-lead","timestamp":"2026-02-16T10:30:00.000Z"}`}, operator.Refused, "is a shutdown_request message"},
 		{"bob", mail.Message{Text: `{"type":"permission_response"}`}, operator.Refused, "is a permission_response message"},
 		{"bob", mail.Message{Text: "hi", Priority: "now"}, operator.Usage, "now"},
@@ -88,7 +88,7 @@ func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 		t.Fatalf("%+v, %v", sent, err)
 	}
 	e := inbox(t, tm, "bob").Entries[0]
-	if e.From != string(waggle.Lead) || e.MsgID != someID || e.Color != "red" || e.Kind != "text" || e.Read || e.Summary != strings.Repeat("é", 199)+"…" {
+	if e.From != string(protocol.Lead) || e.MsgID != someID || e.Color != "red" || e.Kind != "text" || e.Read || e.Summary != strings.Repeat("é", 199)+"…" {
 		t.Errorf("%+v", e)
 	}
 	meta, _ := e.Entry.Envelope.Member("metadata")
@@ -137,7 +137,7 @@ func TestSendToEveryone(t *testing.T) {
 	tm.ByFile("bob")
 	m := mail.Message{To: address(t, "*"), Text: "to all", ID: someID, As: "Ann"}
 	sent, err := mail.Of(op).Send(t.Context(), "api", m)
-	if err != nil || len(sent) != 2 || sent[0].To != string(waggle.Lead) || sent[1].To != "bob" || sent[0].MsgID == sent[1].MsgID || sent[0].MsgID == someID {
+	if err != nil || len(sent) != 2 || sent[0].To != string(protocol.Lead) || sent[1].To != "bob" || sent[0].MsgID == sent[1].MsgID || sent[0].MsgID == someID {
 		t.Fatalf("%+v, %v", sent, err)
 	}
 	if len(inbox(t, tm, "ann").Entries) != 0 {
@@ -391,7 +391,7 @@ func TestSendAbroad(t *testing.T) {
 	_, err = mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "theirs"), Text: "hi"})
 	operatortest.Fails(t, err, operator.Usage, "several members of this team were registered here: waggle, second")
 	got, err := mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
-	if err != nil || got[0].State != mail.Written || inbox(t, tm, waggle.Lead).Entries[0].From != "second" {
+	if err != nil || got[0].State != mail.Written || inbox(t, tm, protocol.Lead).Entries[0].From != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), abroad, got[0].MsgID)
@@ -419,7 +419,7 @@ func TestBridge(t *testing.T) {
 	}
 	got := send(t, tm, "bridge:ed", "to the editor")
 	unread, err := b.Unread(ctx)
-	if err != nil || len(unread) != 1 || unread[0].Text != "to the editor" || unread[0].From != string(waggle.Lead) || got.State != mail.Written {
+	if err != nil || len(unread) != 1 || unread[0].Text != "to the editor" || unread[0].From != string(protocol.Lead) || got.State != mail.Written {
 		t.Fatalf("%+v, %+v, %v", got, unread, err)
 	}
 	if m := became(t, tm, got.MsgID); m.To != "bridge:ed" || m.State != mail.Written {
@@ -506,13 +506,13 @@ func TestCut(t *testing.T) {
 
 func TestEntryOf(t *testing.T) {
 	t.Parallel()
-	env := waggle.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}
+	env := protocol.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}
 	e := mail.EntryOf(mailbox.Entry{Index: 3, Envelope: env})
-	if e.Index != 3 || e.From != "bob" || e.Kind != string(waggle.KindIdleNotification) || e.Payload == nil || e.Text != env.Text || e.MsgID != someID || e.Color != "red" || e.Summary != "s" || !e.Read || e.Warnings == nil {
+	if e.Index != 3 || e.From != "bob" || e.Kind != string(protocol.KindIdleNotification) || e.Payload == nil || e.Text != env.Text || e.MsgID != someID || e.Color != "red" || e.Summary != "s" || !e.Read || e.Warnings == nil {
 		t.Errorf("%+v", e)
 	}
 	broken := mail.EntryOf(mailbox.Entry{Raw: []byte("7"), Err: errors.New("no object")})
-	if broken.Kind != string(waggle.KindInvalid) || broken.Text != "7" || !slices.Equal(broken.Warnings, []string{"no object"}) || broken.Payload != nil {
+	if broken.Kind != string(protocol.KindInvalid) || broken.Text != "7" || !slices.Equal(broken.Warnings, []string{"no object"}) || broken.Payload != nil {
 		t.Errorf("%+v", broken)
 	}
 }
@@ -522,7 +522,7 @@ func TestExtras(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	env := waggle.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
+	env := protocol.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
 	for _, s := range []*operator.State{nil, tm.State()} {
 		got, err := mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)})
 		if err != nil {

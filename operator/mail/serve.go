@@ -11,11 +11,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
@@ -32,12 +32,12 @@ type Endpoint struct {
 
 // ServeOptions are the settings of Serve.
 type ServeOptions struct {
-	Listen            string           // "": a free port of 127.0.0.1
-	CertFile, KeyFile string           // both or neither; required for an address that other machines reach
-	Team              waggle.TeamName  // "": every team of the root
-	Names             []string         // host names under which it is reached, besides the loopback's
-	NewToken          bool             // make a new token, so that the old one is refused
-	Ready             func(e Endpoint) // called once the endpoint answers; may be nil
+	Listen            string            // "": a free port of 127.0.0.1
+	CertFile, KeyFile string            // both or neither; required for an address that other machines reach
+	Team              protocol.TeamName // "": every team of the root
+	Names             []string          // host names under which it is reached, besides the loopback's
+	NewToken          bool              // make a new token, so that the old one is refused
+	Ready             func(e Endpoint)  // called once the endpoint answers; may be nil
 }
 
 // Serve takes messages by HTTP until ctx ends. A STATE has one such endpoint; the token outlives
@@ -169,16 +169,16 @@ func (o Operator) webToken(u *url.URL) (string, error) {
 // endpointHost passes messages of the endpoint to the teams of a root.
 type endpointHost struct {
 	o    Operator
-	only waggle.TeamName
+	only protocol.TeamName
 }
 
 var _ transport.Host = endpointHost{}
 
 // Take implements transport.Host.
-func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	cfg, err := h.config(ctx, to.Team)
 	var missing *team.NotFoundError
-	var registered []waggle.Address
+	var registered []protocol.Address
 	if err == nil {
 		registered, err = recipients(nil, cfg, to, "")
 	}
@@ -191,7 +191,7 @@ func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Addr
 	return h.o.router(cfg).Send(ctx, registered[0], env)
 }
 
-func (h endpointHost) config(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+func (h endpointHost) config(ctx context.Context, name protocol.TeamName) (*team.Config, error) {
 	if h.only != "" && name != h.only {
 		return nil, &team.NotFoundError{What: "team", Name: string(name)}
 	}
@@ -220,7 +220,7 @@ func (h endpointHost) record(ctx context.Context, r transport.Refusal) error {
 	}
 	_, err = s.Journal.Append(ctx, h.o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-			Entry: "http#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
+			Entry: "http#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()}}}, nil
 	})
 	return err
 }

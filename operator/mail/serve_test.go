@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -95,7 +95,7 @@ func TestServe(t *testing.T) {
 	e = again
 	operatortest.Team(t, op, "web", record.PolicySet{})
 	operatortest.Fails(t, mail.Exit(post("", "web/team-lead")), operator.NotFound, "web")
-	if err := mail.Exit(post("", "api/"+string(waggle.Lead))); err != nil {
+	if err := mail.Exit(post("", "api/"+string(protocol.Lead))); err != nil {
 		t.Error(err)
 	}
 	stop()

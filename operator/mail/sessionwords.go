@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
 	"waggle/message"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
@@ -36,7 +36,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	}
 	from := "operator"
 	if m.As != "" {
-		name, err := waggle.ParseMember(m.As)
+		name, err := protocol.ParseMember(m.As)
 		if err != nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextAs.With()}
 		}
@@ -47,7 +47,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 		return nil, err
 	}
 	res := Sent{To: "@" + what, State: Failed}
-	r, err := o.say(ctx, row, waggle.Envelope{From: from, Text: m.Text, MsgID: mint.MsgID})
+	r, err := o.say(ctx, row, protocol.Envelope{From: from, Text: m.Text, MsgID: mint.MsgID})
 	if err != nil {
 		res.err = hinted(err)
 		res.Error = res.err.Error()
@@ -123,7 +123,7 @@ type sockets struct {
 }
 
 // Send implements transport.Sender.
-func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+func (s sockets) Send(ctx context.Context, to protocol.Address, env protocol.Envelope) (transport.Receipt, error) {
 	path, err := filepath.Abs(to.Target)
 	if err != nil {
 		return transport.Receipt{}, err
@@ -140,7 +140,7 @@ func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 }
 
 // tellListener writes a message to the socket of a program that is neither waggle's nor a session.
-func (o Operator) tellListener(ctx context.Context, path string, env waggle.Envelope) (transport.Receipt, error) {
+func (o Operator) tellListener(ctx context.Context, path string, env protocol.Envelope) (transport.Receipt, error) {
 	by, err := o.speaker(ctx, env.From)
 	if err != nil {
 		return transport.Receipt{}, err
@@ -160,8 +160,8 @@ func (o Operator) tellListener(ctx context.Context, path string, env waggle.Enve
 }
 
 // say writes a message to a session's socket. It is recorded before and after.
-func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope) (transport.Receipt, error) {
-	to := waggle.Address{Scheme: waggle.SchemeUDS, Target: row.Socket}
+func (o Operator) say(ctx context.Context, row session.Row, env protocol.Envelope) (transport.Receipt, error) {
+	to := protocol.Address{Scheme: protocol.SchemeUDS, Target: row.Socket}
 	if row.Socket == "" {
 		why := "its client has no socket (Claude Code has one since 2.1.224)"
 		if row.Client != session.Claude {
@@ -321,13 +321,13 @@ func (o Operator) Addresses(s *operator.State) (map[string]string, error) {
 
 // SocketAddress returns the address at which a member's process, or for the lead the operator,
 // takes messages from other sessions: uds:PATH.
-func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, member waggle.MemberName) (string, error) {
+func (o Operator) SocketAddress(ctx context.Context, team protocol.TeamName, member protocol.MemberName) (string, error) {
 	s, err := o.Open(ctx, team, operator.Act)
 	if err != nil {
 		return "", err
 	}
 	name, next := string(member), operator.NextWhoRuns
-	if member == waggle.Lead {
+	if member == protocol.Lead {
 		name, next = transport.OperatorSocket, operator.NextLead
 	}
 	at, err := o.Addresses(s)

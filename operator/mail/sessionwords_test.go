@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	"waggle/internal/session"
+	"waggle/internal/claude/session"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
@@ -122,7 +122,7 @@ func TestSaid(t *testing.T) {
 // host takes nothing.
 type host struct{}
 
-func (host) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelope) (transport.Receipt, error) {
+func (host) Take(context.Context, transport.Peer, protocol.Address, protocol.Envelope) (transport.Receipt, error) {
 	return transport.Receipt{}, os.ErrPermission
 }
 func (host) Refused(context.Context, transport.Refusal) {}
@@ -145,15 +145,15 @@ func TestAddresses(t *testing.T) {
 	if at, err := mail.Of(op).Addresses(s); err != nil || len(at) != 0 {
 		t.Errorf("%v, %v", at, err)
 	}
-	_, err = mail.Of(op).SocketAddress(t.Context(), "api", waggle.Lead)
+	_, err = mail.Of(op).SocketAddress(t.Context(), "api", protocol.Lead)
 	operatortest.Fails(t, err, operator.NotFound, "no process of team api serves a socket for team-lead now")
-	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", waggle.Lead)
+	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", protocol.Lead)
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 	socket, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := mail.Of(op).SocketAddress(t.Context(), "api", waggle.Lead); err != nil || at != "uds:"+socket.Path() {
+	if at, err := mail.Of(op).SocketAddress(t.Context(), "api", protocol.Lead); err != nil || at != "uds:"+socket.Path() {
 		t.Errorf("%q, %v", at, err)
 	}
 	if at, err := mail.Of(op).Addresses(s); err != nil || len(at) != 1 || at[transport.OperatorSocket] != "uds:"+socket.Path() {

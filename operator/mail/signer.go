@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -14,12 +14,12 @@ import (
 // answer a name that is not in its registry. In a team that waggle leads it is as, any member's
 // name, or the lead's. In another program's team it is a member that was registered here: as, the
 // only one, or one that is registered now for this.
-func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Config, led bool, as string) (waggle.MemberName, error) {
+func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Config, led bool, as string) (protocol.MemberName, error) {
 	if led {
-		m, ok := cfg.Member(waggle.MemberName(as))
+		m, ok := cfg.Member(protocol.MemberName(as))
 		if !ok || m.Gone() {
 			return "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: no member could answer it", as, cfg.Name), Near: cfg.Near(as),
-				Next: operator.Next{Step: operator.NextRegisterOrLead, Member: waggle.MemberName(as)}}
+				Next: operator.Next{Step: operator.NextRegisterOrLead, Member: protocol.MemberName(as)}}
 		}
 		return m.Name, nil
 	}
@@ -32,7 +32,7 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 	}
 	var near []string
 	for _, name := range ours {
-		if near = append(near, string(name)); waggle.SameName(name, waggle.MemberName(as)) {
+		if near = append(near, string(name)); protocol.SameName(name, protocol.MemberName(as)) {
 			return name, nil
 		}
 	}
@@ -45,7 +45,7 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 
 // operatorForeign registers the member waggle in another program's team, so that members can answer
 // it.
-func (o Operator) operatorForeign(ctx context.Context, cfg *team.Config) (waggle.MemberName, error) {
+func (o Operator) operatorForeign(ctx context.Context, cfg *team.Config) (protocol.MemberName, error) {
 	added, _, err := o.Register(ctx, cfg.Name, team.Member{Name: "waggle", AgentType: "general-purpose", JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, true)
 	if err != nil {
 		return "", fmt.Errorf("register a name that can be answered in team %s: %w", cfg.Name, err)

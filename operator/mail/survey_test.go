@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/mail"
 	"waggle/record"
 )

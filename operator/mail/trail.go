@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -62,10 +62,10 @@ type MessageState struct {
 // trail is one message: what its sender recorded, and what the journals have of its course.
 type trail struct {
 	t        *tracer
-	to       waggle.MemberName
+	to       protocol.MemberName
 	id       string // of its mailbox entry
 	mail     *record.Mail
-	env      waggle.Envelope // of mail
+	env      protocol.Envelope // of mail
 	words    *record.Words
 	instance record.Instance // the recipient, where that is on record
 	from     record.Instance // the member whose journal has mail; "": the leader's has it
@@ -91,7 +91,7 @@ func (t *trail) order() *control.Order {
 }
 
 type place struct {
-	to waggle.MemberName
+	to protocol.MemberName
 	id string
 }
 
@@ -107,7 +107,7 @@ type tracer struct {
 
 // peer is a member whose journal the tracer reads.
 type peer struct {
-	name waggle.MemberName
+	name protocol.MemberName
 	id   record.Instance
 	fold *control.Worker // as far as its journal can be read
 	said int             // so many of its messages were found
@@ -167,7 +167,7 @@ func (t *tracer) unread(i record.Instance) bool {
 }
 
 // at finds or makes the trail of a mailbox entry.
-func (t *tracer) at(to waggle.MemberName, id string) *trail {
+func (t *tracer) at(to protocol.MemberName, id string) *trail {
 	p := place{to, id}
 	if t.byPlace[p] == nil {
 		t.byPlace[p] = &trail{t: t, to: to, id: id}
@@ -206,7 +206,7 @@ func (t *trail) course() []MessageState {
 		t.ordered(order)
 		t.asked()
 	}
-	if t.to == waggle.Lead {
+	if t.to == protocol.Lead {
 		t.took("", lead.Intake(t.id))
 	}
 	for _, p := range t.t.peers {
@@ -217,7 +217,7 @@ func (t *trail) course() []MessageState {
 			t.took(p.id, p.fold.Intake(t.id))
 		}
 	}
-	if m, ok := lead.ByInstance(t.instance); ok && m.Left != nil && (t.from == "" || t.to != waggle.Lead) {
+	if m, ok := lead.ByInstance(t.instance); ok && m.Left != nil && (t.from == "" || t.to != protocol.Lead) {
 		t.note(DeadLetter, "", control.Mark{Seq: m.LeftSeq, At: m.LeftAt, Kind: record.KindLeft}, "its recipient has ended: "+m.Left.How)
 	}
 	return t.states

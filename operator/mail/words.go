@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/home"
@@ -13,6 +12,7 @@ import (
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -61,7 +61,7 @@ func (o Operator) Append(ctx context.Context, s *operator.State, propose func() 
 
 // presentAs returns the membership of a name, nil for the lead and for a member that waggle does
 // not run.
-func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
+func presentAs(s *operator.State, name protocol.MemberName) *control.Member {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Left != nil || m.Trust == record.FileTrust {
 		return nil
@@ -83,7 +83,7 @@ func waits(s *operator.State, m *control.Member) operator.Next {
 
 // receives refuses a recipient that will never take a message. A member that is busy, idle, not
 // started yet, or dead and to be restarted will take it.
-func receives(s *operator.State, name waggle.MemberName) error {
+func receives(s *operator.State, name protocol.MemberName) error {
 	m, ok := s.Lead.Member(name)
 	if !ok {
 		return nil // the lead, or a member that waggle does not run
@@ -101,7 +101,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		case !leads(s):
 			next = operator.NextLeadReturn
 		}
-		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), next)
+		return refuse(fmt.Sprintf("it left at %s (%s)", protocol.FormatTime(m.LeftAt), m.Left.How), next)
 	case m.State() == machine.Terminated:
 		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
@@ -165,7 +165,7 @@ func busy(s *operator.State, m *control.Member, p record.Priority) string {
 }
 
 // replaced finds the messages that a new one replaces: to the same recipient, and not taken yet.
-func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.MemberName, id string) (*control.Order, error) {
+func (o Operator) replaced(ctx context.Context, s *operator.State, to protocol.MemberName, id string) (*control.Order, error) {
 	old, err := spoken(s, id)
 	switch {
 	case err != nil:
@@ -226,7 +226,7 @@ func tooLate(o *control.Order) error {
 // pull removes a message from the mailbox of a recipient that has no journal here. Only an unread
 // entry can be removed.
 func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
-	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
+	if s.JournalName == operator.OwnJournal && ord.Mail.To == protocol.Lead {
 		return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
 			Advice: "send another message"}
 	}
@@ -263,7 +263,7 @@ func (o Operator) unwrite(ctx context.Context, s *operator.State, ord *control.O
 // Withdraw takes back a message that was not taken. A worker of waggle either has it in its
 // journal, and then it is too late, or never takes it; for a mailbox that another program reads the
 // entry is checked under the lock. Errors: not found (9), too late (6).
-func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string) (Sent, error) {
+func (o Operator) Withdraw(ctx context.Context, name protocol.TeamName, id string) (Sent, error) {
 	s, ord, err := o.find(ctx, name, id)
 	if err != nil {
 		return Sent{}, err
@@ -290,7 +290,7 @@ func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string)
 	return res, o.confirm(ctx, s, ord)
 }
 
-func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*operator.State, *control.Order, error) {
+func (o Operator) find(ctx context.Context, name protocol.TeamName, id string) (*operator.State, *control.Order, error) {
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
 		return nil, nil, err

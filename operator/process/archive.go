@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/worker"
@@ -148,7 +148,7 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 }
 
 // putAwayRest moves the remaining files of a team whose registry is gone, or is no file.
-func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place string, tasks bool) error {
+func (o Operator) putAwayRest(ctx context.Context, name protocol.TeamName, place string, tasks bool) error {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	switch {
@@ -169,7 +169,7 @@ func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place s
 const putAwayWait = 1500 * time.Millisecond
 
 // Finish completes the end of a team of this name; done reports that there was something to do.
-func (o Operator) Finish(ctx context.Context, name waggle.TeamName) (done bool, err error) {
+func (o Operator) Finish(ctx context.Context, name protocol.TeamName) (done bool, err error) {
 	s, err := mail.Of(o.Operator).Leftover(ctx, name)
 	if s == nil || err != nil {
 		return false, err

@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -230,7 +230,7 @@ func TestMailLeft(t *testing.T) {
 	if _, err := o.Archive(t.Context(), s, process.EndedDown); err != nil {
 		t.Fatal(err)
 	}
-	write := func(name waggle.TeamName) {
+	write := func(name protocol.TeamName) {
 		t.Helper()
 		dir := filepath.Join(r.Op.Root.TeamDir(name), "inboxes")
 		must(t, os.MkdirAll(dir, 0o700))
@@ -239,7 +239,7 @@ func TestMailLeft(t *testing.T) {
 	write("api")
 	write("web")
 	names, err := o.LeftMail(t.Context(), "")
-	if slices.Sort(names); err != nil || !slices.Equal(names, []waggle.TeamName{"api", "web"}) {
+	if slices.Sort(names); err != nil || !slices.Equal(names, []protocol.TeamName{"api", "web"}) {
 		t.Errorf("%v, %v", names, err)
 	}
 	c, err := o.GC(t.Context(), "web", false)

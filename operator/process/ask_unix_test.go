@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
@@ -24,7 +24,7 @@ import (
 // asked is the host of an operator's socket whose pings get ill.
 type asked struct{ ill error }
 
-func (asked) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelope) (transport.Receipt, error) {
+func (asked) Take(context.Context, transport.Peer, protocol.Address, protocol.Envelope) (transport.Receipt, error) {
 	return transport.Receipt{}, errors.New("this takes nothing")
 }
 func (asked) Refused(context.Context, transport.Refusal) {}

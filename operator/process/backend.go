@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/claude"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -183,7 +183,7 @@ func (o Operator) Worker(s *operator.State, i record.Instance) worker.Options {
 // StartWorker starts the hidden worker program for an instance that has joined, in the backend that
 // it joined with. l watches the process; with nil this program does not lead, and the process that
 // leads finds it by its record.
-func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i record.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i record.Instance, name protocol.MemberName, cwd, log string) (p *spawn.Process, err error) {
 	word, color := operator.BackendProcess, ""
 	var tree *record.Worktree
 	if m, ok := s.Lead.ByInstance(i); ok {
@@ -237,7 +237,7 @@ func owner(s *operator.State, i record.Instance) string {
 }
 
 // placed writes the pane into the registry, for other programs.
-func (o Operator) placed(ctx context.Context, s *operator.State, name waggle.MemberName, pane spawn.Pane) error {
+func (o Operator) placed(ctx context.Context, s *operator.State, name protocol.MemberName, pane spawn.Pane) error {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (o Operator) placed(ctx context.Context, s *operator.State, name waggle.Mem
 
 // held returns the terminal of a member's running process, or of its last one while its pane is
 // open. nil without an error: it has only its log.
-func (o Operator) held(s *operator.State, name waggle.MemberName) (*terminal.Held, error) {
+func (o Operator) held(s *operator.State, name protocol.MemberName) (*terminal.Held, error) {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Process == nil {
 		return nil, nil
@@ -356,12 +356,12 @@ func tmuxColor(color string) string {
 const recordWait = 5 * time.Second
 
 // Terminal returns the terminal of a member, for viewing.
-func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
+func (o Operator) Terminal(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (*terminal.Held, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
 	}
-	member = operator.LeadOf(s, waggle.Address{Scheme: waggle.SchemeMember, Member: member}).Member
+	member = operator.LeadOf(s, protocol.Address{Scheme: protocol.SchemeMember, Member: member}).Member
 	m, ok := s.Lead.Member(member)
 	if !ok {
 		var known []string

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/cgroup"
+	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 	"waggle/record"
 	"waggle/spawn"

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -23,7 +23,7 @@ import (
 // OpenDamaged opens a team whose leader's journal cannot be read. The readable records name its
 // processes, which is enough to end it. Its journal is in memory, so that nothing is appended to
 // the broken one. Nil: there is no such team.
-func (o Operator) OpenDamaged(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) OpenDamaged(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
 	_, err := o.Open(ctx, name, operator.Act)
 	switch {
 	case err == nil:
@@ -73,7 +73,7 @@ func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
 
 // remains opens a team by its process records, when an error prevents the usual end. Nil: there is
 // no such team.
-func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*operator.State, error) {
+func (o Operator) remains(ctx context.Context, name protocol.TeamName, why error) (*operator.State, error) {
 	if s, err := o.Open(ctx, name, operator.Act); err == nil {
 		return o.salvage(ctx, s.Dir, name, why)
 	}
@@ -95,7 +95,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 }
 
 // named returns the directory whose registry names the team, when no first record does.
-func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
+func (o Operator) named(ctx context.Context, name protocol.TeamName) []home.Dir {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil
@@ -119,7 +119,7 @@ var salvaged = map[string]bool{record.KindOpened: true, record.KindJoined: true,
 
 // salvage makes a State of the readable records of a broken leader's journal, and of the records
 // that its processes have written.
-func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*operator.State, error) {
+func (o Operator) salvage(ctx context.Context, dir home.Dir, name protocol.TeamName, why error) (*operator.State, error) {
 	fold := control.NewLeader(nil)
 	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
 	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Damaged: why}
@@ -130,7 +130,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	begin := func() {
 		if !opened {
 			opened = true
-			add(o.Writer(), record.KindOpened, record.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
+			add(o.Writer(), record.KindOpened, record.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: protocol.Lead, Epoch: 1})
 		}
 	}
 	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // records that cannot be read are left out

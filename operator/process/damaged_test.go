@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/operatortest"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -56,7 +56,7 @@ func TestOpenDamaged(t *testing.T) {
 		t.Errorf("why: %v", w.Damaged)
 	}
 	for name, id := range ids {
-		m, ok := w.Lead.Member(waggle.MemberName(name))
+		m, ok := w.Lead.Member(protocol.MemberName(name))
 		if !ok || m.Process == nil || m.Process.ID != id {
 			t.Errorf("%s: %+v", name, m)
 		}
@@ -160,7 +160,7 @@ func TestDamagedByWordsOfProcesses(t *testing.T) {
 	}
 	w, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
 	must(t, err)
-	for name, id := range map[waggle.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
+	for name, id := range map[protocol.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
 		if m, ok := w.Lead.Member(name); !ok || m.Process == nil || m.Process.ID != id {
 			t.Errorf("%s: %+v", name, m)
 		}

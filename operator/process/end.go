@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
@@ -17,6 +16,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -200,7 +200,7 @@ func unheld(words context.Context, err error) error {
 // handshakes asks every present member to end until all have, or the time is over.
 func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, nudges <-chan struct{}) error {
 	until := o.Minter.Now().Add(e.Grace)
-	asked := map[waggle.MemberName]time.Time{}
+	asked := map[protocol.MemberName]time.Time{}
 	var errs []error
 	for {
 		if err := l.Pass(ctx); err != nil && !operator.Passing(err) {

@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/commands"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -98,7 +98,7 @@ const handoverAge = time.Minute
 //
 // A journal that cannot be read is in Kept, and nothing of its team is touched. GC refuses inside of
 // a member's process.
-func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Collected, error) {
+func (o Operator) GC(ctx context.Context, name protocol.TeamName, act bool) (*Collected, error) {
 	c := &collector{o: o, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, all: name == ""}
 	if err := c.open(ctx, name); err != nil {
 		return nil, err
@@ -156,17 +156,17 @@ type collector struct {
 	teams []*operator.State
 	aside []*operator.State // whose journals were set aside: only their worktrees are looked at
 	out   *Collected
-	seen  map[string]bool // what out contains, by kind and identity
-	acted int             // how many of Found have been acted on
-	all   bool            // sessions too, which belong to no team
-	name  waggle.TeamName // "": all teams
-	ended bool            // the caller ends the team and handles worktrees itself
+	seen  map[string]bool   // what out contains, by kind and identity
+	acted int               // how many of Found have been acted on
+	all   bool              // sessions too, which belong to no team
+	name  protocol.TeamName // "": all teams
+	ended bool              // the caller ends the team and handles worktrees itself
 
 	mu sync.Mutex // held while a journal is read: items that are ended at the same time are checked at the same time
 }
 
 // open reads the journals.
-func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
+func (c *collector) open(ctx context.Context, name protocol.TeamName) error {
 	known, err := c.o.Home.List()
 	if err != nil {
 		return err

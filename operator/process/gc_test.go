@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/jsonobj"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"

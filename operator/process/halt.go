@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -72,7 +72,7 @@ func (h *Halted) Kind() operator.Kind {
 // Halt stops the work of a team, until GoOn: every member cuts its turn short and closes what it has asked; one that
 // has not within the grace is ended as by Stop with Force. The team stays up, and so do its tasks, messages and
 // conversations. A member that another program runs goes on. It works with and without a process that leads.
-func (o Operator) Halt(ctx context.Context, name waggle.TeamName, ho HaltOptions) (*Halted, error) {
+func (o Operator) Halt(ctx context.Context, name protocol.TeamName, ho HaltOptions) (*Halted, error) {
 	s, err := o.Open(ctx, name, operator.Lead("stop"))
 	if cfg, lerr := o.Listing(ctx, name); operator.KindOf(err) == operator.NotFound && lerr == nil {
 		return others(name, cfg, o.Minter.Now()), nil
@@ -144,7 +144,7 @@ func (o Operator) endCommands(ctx context.Context, s *operator.State, m *control
 }
 
 // others is the team that another program leads: nothing of it is stopped.
-func others(name waggle.TeamName, cfg *team.Config, now time.Time) *Halted {
+func others(name protocol.TeamName, cfg *team.Config, now time.Time) *Halted {
 	h := &Halted{Team: string(name), At: now, Theirs: true, Members: []MemberHalt{}}
 	for _, m := range cfg.Members {
 		if !m.Gone() && !m.IsLead() {

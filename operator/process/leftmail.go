@@ -7,16 +7,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // MailLeft archives a directory that has a team's name and no registry: mail that was written after
 // the team's end. It returns the archive's path, "" when there is no such directory. The name must
 // have no journal of a present team here.
-func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place string, err error) {
+func (o Operator) MailLeft(ctx context.Context, name protocol.TeamName) (place string, err error) {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	switch {
@@ -32,7 +32,7 @@ func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place str
 }
 
 // inTheWay archives a file, link or FIFO that has the name of the team's directory.
-func (o Operator) inTheWay(name waggle.TeamName) (place string, err error) {
+func (o Operator) inTheWay(name protocol.TeamName) (place string, err error) {
 	info, err := os.Lstat(o.Root.TeamDir(name))
 	if err != nil || info.IsDir() {
 		return "", nil
@@ -45,7 +45,7 @@ func (o Operator) inTheWay(name waggle.TeamName) (place string, err error) {
 
 // NewLeftoverDir makes a directory in the archive of the last team of the name, or, when there
 // was none, beside the teams' own.
-func (o Operator) NewLeftoverDir(name waggle.TeamName) (string, error) {
+func (o Operator) NewLeftoverDir(name protocol.TeamName) (string, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	if len(dirs) > 0 {
 		return o.NewArchiveDir(dirs[len(dirs)-1].Archive())
@@ -60,7 +60,7 @@ func (o Operator) NewLeftoverDir(name waggle.TeamName) (string, error) {
 }
 
 // LeftMail lists the directories with mail for teams that have ended, those of one name or all.
-func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []waggle.TeamName, err error) {
+func (o Operator) LeftMail(ctx context.Context, name protocol.TeamName) (names []protocol.TeamName, err error) {
 	left, err := o.Root.Leftovers()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []w
 }
 
 // leftMail finds the directories with mail for teams that have ended.
-func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
+func (c *collector) leftMail(ctx context.Context, name protocol.TeamName) error {
 	left, err := c.o.LeftMail(ctx, name)
 	for _, n := range left {
 		dir := c.o.Root.TeamDir(n)
@@ -100,6 +100,6 @@ func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
 }
 
 // MailNote describes the mail that was archived.
-func (o Operator) MailNote(name waggle.TeamName, place string) operator.Note {
+func (o Operator) MailNote(name protocol.TeamName, place string) operator.Note {
 	return operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("%s held mail and no team: it is in %s now", filepath.Join("teams", string(name)), place)}
 }

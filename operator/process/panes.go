@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 )
@@ -161,7 +161,7 @@ func (p *Panes) over() bool {
 
 // stays reports a member that nobody has asked to end.
 func (p *Panes) stays(name string) bool {
-	m, ok := p.s.Lead.Member(waggle.MemberName(name))
+	m, ok := p.s.Lead.Member(protocol.MemberName(name))
 	return ok && m.Left == nil && m.Stopping == nil && !m.Approved
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator/process"
 	"waggle/spawn"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/logfile"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/logfile"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/record"
 	"waggle/task"

@@ -8,7 +8,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"

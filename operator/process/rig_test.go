@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/record"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/jsonobj"
-	"waggle/internal/operatortest"
+	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"

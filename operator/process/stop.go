@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -15,6 +14,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -33,7 +33,7 @@ type StopOptions struct {
 // member that waggle does not run is asked once: its yes releases it at once, its no keeps it, and it is
 // released when it does not answer within the grace. An entry that another program wrote into the
 // registry is recorded as such a member first.
-func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+func (o Operator) Stop(ctx context.Context, name protocol.TeamName, member string, so StopOptions) (*MemberEnd, error) {
 	o.Patience = endPatience
 	end, err := o.stop(ctx, name, member, so)
 	if err == nil || !operator.Broken(err) && !(so.Force && obstructed(ctx, err)) {
@@ -46,7 +46,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	return o.stopDamaged(ctx, s, member, so)
 }
 
-func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+func (o Operator) stop(ctx context.Context, name protocol.TeamName, member string, so StopOptions) (*MemberEnd, error) {
 	s, err := o.Open(ctx, name, operator.Lead("stop"))
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (o Operator) memberOrEntry(ctx context.Context, s *operator.State, name str
 	if rerr != nil {
 		return nil, err
 	}
-	e, ok := cfg.Member(waggle.MemberName(name))
+	e, ok := cfg.Member(protocol.MemberName(name))
 	if !ok || e.Gone() || e.IsLead() {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (d *DownResult) Kind() operator.Kind {
 //
 // With Force it needs only the process records: where the journal, or a lock, cannot be used, it
 // ends every recorded process, and moves the whole journals aside.
-func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+func (o Operator) Down(ctx context.Context, name protocol.TeamName, so StopOptions) (*DownResult, error) {
 	o.Patience = endPatience
 	d, err := o.down(ctx, name, so)
 	if err == nil || !so.Force || !obstructed(ctx, err) {
@@ -299,7 +299,7 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 	return o.EndDamaged(ctx, s, so)
 }
 
-func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+func (o Operator) down(ctx context.Context, name protocol.TeamName, so StopOptions) (*DownResult, error) {
 	if s, err := o.OpenDamaged(ctx, name); s != nil || err != nil {
 		switch {
 		case err != nil:

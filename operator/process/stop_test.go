@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -313,7 +313,7 @@ func TestLeaderOptions(t *testing.T) {
 		if lo.Dismiss != job || lo.Supervise == job || lo.Writer.Instance != string(s.Lead.Instance) || lo.Writer.PID != os.Getpid() || lo.Team != "api" {
 			t.Errorf("job %v: %+v", job, lo)
 		}
-		m := r.Enlist(s, map[bool]waggle.MemberName{true: "ann", false: "bob"}[job])
+		m := r.Enlist(s, map[bool]protocol.MemberName{true: "ann", false: "bob"}[job])
 		if rung, err := lo.Rest(t.Context(), m); err != nil || rung != spawn.RungGone {
 			t.Errorf("nothing is left: %s, %v", rung, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/testenv"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"

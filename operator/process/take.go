@@ -8,13 +8,13 @@ import (
 	"runtime"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -29,7 +29,7 @@ type TakeOptions struct {
 
 // Taken is the conversation of a member that this process has.
 type Taken struct {
-	Member waggle.MemberName
+	Member protocol.MemberName
 	// Command opens it in a terminal. The conversation is this process's for as long as it runs, so that
 	// it becomes that command (exec): when the client ends, the member goes on.
 	Command spawn.Command
@@ -46,7 +46,7 @@ func (t *Taken) Return(ctx context.Context, why string) error { return t.back(ct
 // person opens it. The member takes no work meanwhile; its mail waits, and its turn stays open. It has the
 // conversation back when this process has ended, whoever ends it, and goes on by itself then. When ctx ends
 // before the member has let it go, nothing is taken.
-func (o Operator) Take(ctx context.Context, name waggle.TeamName, member string, to TakeOptions) (*Taken, error) {
+func (o Operator) Take(ctx context.Context, name protocol.TeamName, member string, to TakeOptions) (*Taken, error) {
 	s, err := o.Open(ctx, name, operator.Lead("take"))
 	if err != nil {
 		return nil, err

@@ -3,10 +3,10 @@ package process_test
 import (
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -16,7 +16,7 @@ func TestWorkedIn(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
 	join := func(i record.Instance, path string, on record.Instance) journal.Draft {
-		return journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: waggle.MemberName("ann"), Agent: "exec", Backend: "process",
+		return journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: protocol.MemberName("ann"), Agent: "exec", Backend: "process",
 			Trust: record.Cooperative, Worktree: &record.Worktree{Path: path}, Continues: on}}
 	}
 	left := func(i record.Instance) journal.Draft {

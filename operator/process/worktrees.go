@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -47,7 +47,7 @@ func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *rec
 
 // NewWorktree makes a member's worktree from the checkout that cwd is in. dir is the same directory
 // in it. It has a git directory of its own where the member's commands are to be confined and can be.
-func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string, begin teamfile.Begin, box *record.Sandbox) (tree *record.Worktree, dir string, err error) {
+func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name protocol.MemberName, i record.Instance, cwd string, begin teamfile.Begin, box *record.Sandbox) (tree *record.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
 		return nil, "", noPlace(name)
 	}
@@ -60,7 +60,7 @@ func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggl
 
 // PlannedWorktree returns the worktree that NewWorktree would make, and makes nothing. Without a state, for a team
 // that is not open, its Path is "": the directory is named by the identity that the team gets.
-func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team waggle.TeamName, name waggle.MemberName, cwd string, begin teamfile.Begin) (*record.Worktree, error) {
+func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team protocol.TeamName, name protocol.MemberName, cwd string, begin teamfile.Begin) (*record.Worktree, error) {
 	if o.Worktrees == "" {
 		return nil, noPlace(name)
 	}
@@ -107,7 +107,7 @@ func cannotBegin(err error) error {
 }
 
 // noPlace is the error where no directory for worktrees is known.
-func noPlace(name waggle.MemberName) error {
+func noPlace(name protocol.MemberName) error {
 	return &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
 }
 
@@ -138,7 +138,7 @@ func (o Operator) confines() bool {
 }
 
 // worktreeError adds to an error why a member has no worktree, and the next step.
-func worktreeError(name waggle.MemberName, err error) error {
+func worktreeError(name protocol.MemberName, err error) error {
 	if begun := cannotBegin(err); begun != err {
 		return begun
 	}

@@ -20,9 +20,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -108,7 +108,7 @@ func (p *Proposal) Digest() record.Digest {
 
 // Handle is what people type for it. It follows from what it says, so that no file can give it another's.
 func (p *Proposal) Handle() string {
-	return record.HandleCode(record.Key{Instance: Kind, Kind: Kind, ID: waggle.RequestID(p.ID)}, p.Digest())[:handleLength]
+	return record.HandleCode(record.Key{Instance: Kind, Kind: Kind, ID: protocol.RequestID(p.ID)}, p.Digest())[:handleLength]
 }
 
 // Line is the command that it stands for, in one line: a quoted text cannot end it.
@@ -274,7 +274,7 @@ func (p *Proposal) check() error {
 		return &LimitError{Why: fmt.Sprintf("%.40q is no member and no session", p.By)}
 	}
 	if p.Name != "" {
-		if _, err := waggle.ParseNewMember(p.Name); err != nil {
+		if _, err := protocol.ParseNewMember(p.Name); err != nil {
 			return &LimitError{Why: err.Error()}
 		}
 	}
@@ -286,7 +286,7 @@ var bySession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // named reports that By is a name and no sentence: the member is told it outside of what is quoted.
 func (p *Proposal) named() bool {
-	_, _, err := waggle.AgentID(p.By).Parse()
+	_, _, err := protocol.AgentID(p.By).Parse()
 	return p.By == "" || bySession().MatchString(p.By) || err == nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"syscall"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/cmdline"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -26,7 +26,7 @@ import (
 
 // Where selects the member or the directory of a sandbox.
 type Where struct {
-	Team   waggle.TeamName
+	Team   protocol.TeamName
 	Member string // "": the sandbox of a directory, with mode auto and every build cache
 	Dir    string // the directory; with a member, the command's: "" is the member's own
 }
@@ -127,7 +127,7 @@ func (o Operator) ofMember(ctx context.Context, b *Box, w Where) (worker.Confini
 			b.closed = d.Rule
 		}
 	}
-	b.asks = b.closed != "" || fold.Judge(waggle.KindSandboxPermissionRequest, record.Ask{Host: anyHost, Port: "443"}, s.Lead, now).Decision != policy.Deny
+	b.asks = b.closed != "" || fold.Judge(protocol.KindSandboxPermissionRequest, record.Ask{Host: anyHost, Port: "443"}, s.Lead, now).Decision != policy.Deny
 	c := worker.ConfiningOf(process.Of(o.Operator).Worker(s, m.Instance), s.Lead, m)
 	if c.Needs != nil {
 		c.Needs.Start = nil // the member's process has tried it

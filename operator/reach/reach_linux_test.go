@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"waggle/internal/confine"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/reach"
 	"waggle/operator/teamfile"

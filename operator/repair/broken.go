@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -34,7 +34,7 @@ type Broken struct {
 
 // broken finds a broken journal of a team: the leader's, else that of the first member that has one,
 // or of this member. Nil: none is broken.
-func (o Operator) broken(ctx context.Context, name waggle.TeamName, member string) (*Broken, error) {
+func (o Operator) broken(ctx context.Context, name protocol.TeamName, member string) (*Broken, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if operator.Broken(err) {
 		b, _, err := o.leaderBreak(name)
@@ -58,7 +58,7 @@ func (o Operator) broken(ctx context.Context, name waggle.TeamName, member strin
 }
 
 // leaderBreak finds the break of the leader's journal in the newest directory of a name.
-func (o Operator) leaderBreak(name waggle.TeamName) (*Broken, *journal.Break, error) {
+func (o Operator) leaderBreak(name protocol.TeamName) (*Broken, *journal.Break, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	if len(dirs) == 0 {
 		return nil, nil, err

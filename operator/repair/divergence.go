@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,7 +24,7 @@ type Divergence struct {
 
 // divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
 // records nothing.
-func (o Operator) divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
+func (o Operator) divergence(ctx context.Context, name protocol.TeamName) (*Divergence, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func divergenceOf(s *operator.State) *Divergence {
 
 // lift records that the operator has seen the divergence with this seq. Deciding goes on;
 // the journals' records stay.
-func (o Operator) lift(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
+func (o Operator) lift(ctx context.Context, name protocol.TeamName, seq uint64) (*Divergence, error) {
 	s, err := o.Open(ctx, name, operator.Lead("an acknowledgement"))
 	if err != nil {
 		return nil, err

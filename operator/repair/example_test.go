@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/repair"
 	"waggle/operator/supervise"
+	"waggle/protocol"
 )
 
 // A person looks at the damage of a team, and then names it by its record.
 func Example() {
-	repairs := func(ctx context.Context, op operator.Operator, name waggle.TeamName) (*repair.Damage, error) {
+	repairs := func(ctx context.Context, op operator.Operator, name protocol.TeamName) (*repair.Damage, error) {
 		d, err := repair.Of(op).Look(ctx, name, "")
 		if err != nil || d.Broken == nil {
 			return d, err

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"path/filepath"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -26,7 +26,7 @@ import (
 // or request of the old one. A record after the break has no effect, except that a policy there may
 // forbid more. No task is assigned again, because it is not known what of it was done. Resume
 // starts the members.
-func (o Operator) leader(ctx context.Context, name waggle.TeamName, seq uint64, note func(operator.Note)) (*Broken, error) {
+func (o Operator) leader(ctx context.Context, name protocol.TeamName, seq uint64, note func(operator.Note)) (*Broken, error) {
 	b, at, err := o.leaderBreak(name)
 	if err == nil {
 		err = b.named(seq)

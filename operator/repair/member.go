@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -16,6 +15,7 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -24,7 +24,7 @@ import (
 // of its own: it has no grant, order or request of the old one, whose journal stays where it is.
 // Its process is ended and a new one started. Its tasks are released, because only the broken
 // journal knew what of them was done.
-func (o Operator) member(ctx context.Context, name waggle.TeamName, member string, seq uint64, lo supervise.LeadOptions) (*Broken, error) {
+func (o Operator) member(ctx context.Context, name protocol.TeamName, member string, seq uint64, lo supervise.LeadOptions) (*Broken, error) {
 	s, err := o.Open(ctx, name, operator.Lead("an acknowledgement"))
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func again(m *control.Member, i record.Instance, box []string) journal.Draft {
 
 // lying lists the entries in a member's mailbox. A mailbox that cannot be read counts
 // as empty.
-func (o Operator) lying(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (ids []string, err error) {
+func (o Operator) lying(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (ids []string, err error) {
 	box, err := o.Boxes(name).Open(member, mailbox.Options{})
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (o Operator) giveBack(ctx context.Context, s *operator.State, ms []*control
 	if err != nil {
 		return err
 	}
-	names := map[waggle.MemberName]bool{}
+	names := map[protocol.MemberName]bool{}
 	for _, m := range ms {
 		if m.Trust != record.FileTrust && !m.Leads() {
 			names[m.Name] = true

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"

@@ -7,9 +7,9 @@ import (
 	"context"
 	"strconv"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/supervise"
+	"waggle/protocol"
 )
 
 // Operator is an operator.Operator with the methods of this package.
@@ -32,7 +32,7 @@ func (d *Damage) Acknowledged() bool {
 // Look finds the damage of a team: the broken journal of the leader, else that of the first member that has one, else a
 // divergence; with a member only the journal of that member is looked at. It changes nothing. Where nothing is damaged
 // the error is a NotFound.
-func (o Operator) Look(ctx context.Context, name waggle.TeamName, member string) (*Damage, error) {
+func (o Operator) Look(ctx context.Context, name protocol.TeamName, member string) (*Damage, error) {
 	b, err := o.broken(ctx, name, member)
 	switch {
 	case err != nil:
@@ -55,7 +55,7 @@ func (o Operator) Look(ctx context.Context, name waggle.TeamName, member string)
 // Repair acknowledges the damage that Look finds and whose record has this seq, so that the team continues. A broken
 // journal of a member must be named by the member. The result is also returned with an error that came after the
 // acknowledgement.
-func (o Operator) Repair(ctx context.Context, name waggle.TeamName, member string, seq uint64, lo supervise.LeadOptions) (*Damage, error) {
+func (o Operator) Repair(ctx context.Context, name protocol.TeamName, member string, seq uint64, lo supervise.LeadOptions) (*Damage, error) {
 	d, err := o.Look(ctx, name, member)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (o Operator) Repair(ctx context.Context, name waggle.TeamName, member strin
 		d.Broken, err = o.leader(ctx, name, seq, lo.Note)
 	case member == "":
 		return nil, &operator.Error{Kind: operator.Usage, Op: "repair", Msg: "the broken journal is that of " + b.Member,
-			Next: operator.Next{Step: operator.NextRepairMember, Team: name, Member: waggle.MemberName(b.Member), ID: strconv.FormatUint(b.Seq, 10)}}
+			Next: operator.Next{Step: operator.NextRepairMember, Team: name, Member: protocol.MemberName(b.Member), ID: strconv.FormatUint(b.Seq, 10)}}
 	default:
 		d.Broken, err = o.member(ctx, name, member, seq, lo)
 	}

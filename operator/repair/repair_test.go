@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"

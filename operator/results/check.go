@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 )
 
 // Command is a command that runs in a worktree.
@@ -47,7 +47,7 @@ func (o Operator) checkOf(w *work) (c Checked, err error) {
 			return c, err
 		}
 	}
-	i := slices.IndexFunc(f.Members, func(m teamfile.FileMember) bool { return waggle.SameName(m.Name, w.m.Name) })
+	i := slices.IndexFunc(f.Members, func(m teamfile.FileMember) bool { return protocol.SameName(m.Name, w.m.Name) })
 	switch p := w.m.Prepare; {
 	case i >= 0 && f.Members[i].Check != nil:
 		return w.checkBy(f.Members[i].Check.Command, f.Members[i].Check.Dir), nil

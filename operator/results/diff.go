@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 )
 

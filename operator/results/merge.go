@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"

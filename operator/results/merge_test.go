@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/results"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -69,7 +69,7 @@ func (m *made) write(dir, name, text string) {
 }
 
 // member adds a member that nobody runs, and returns its worktree.
-func (m *made) member(name waggle.MemberName, change ...func(*teamfile.FileMember)) string {
+func (m *made) member(name protocol.MemberName, change ...func(*teamfile.FileMember)) string {
 	m.t.Helper()
 	nm := supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "exec", Backend: "process", Cwd: m.repo, Worktree: true}}
 	for _, c := range change {
@@ -100,7 +100,7 @@ func TestMerge(t *testing.T) {
 	t.Parallel()
 	m := newMade(t)
 	for _, c := range []struct {
-		name     waggle.MemberName
+		name     protocol.MemberName
 		how      results.How
 		parents  int  // of the new commit
 		keep     bool // the worktree
@@ -155,10 +155,10 @@ func TestMergeCheck(t *testing.T) {
 	t.Parallel()
 	m := newMade(t)
 	own := func(f *teamfile.FileMember) { f.Check = &record.Check{Command: "as it joined", Dir: m.repo} }
-	for _, name := range []waggle.MemberName{"ann", "bob"} {
+	for _, name := range []protocol.MemberName{"ann", "bob"} {
 		m.member(name, own)
 	}
-	for _, name := range []waggle.MemberName{"cid", "dora"} {
+	for _, name := range []protocol.MemberName{"cid", "dora"} {
 		m.member(name)
 	}
 	file := m.rig.State().Dir.TeamFile()

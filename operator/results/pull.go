@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/spawn"
 )

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/task"
 	"waggle/team"
 )
@@ -67,7 +67,7 @@ func (o Operator) open(ctx context.Context, of string) (*work, error) {
 	name, err := o.Pick(of)
 	switch {
 	case operator.KindOf(err) == operator.NotFound:
-		s, perr := o.Open(ctx, waggle.TeamName(of), operator.Read)
+		s, perr := o.Open(ctx, protocol.TeamName(of), operator.Read)
 		if perr != nil || s.Foreign {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (o Operator) findOpen(ctx context.Context, of, member string) (*work, error
 		names = append(names, i.Member)
 	}
 	is = slices.DeleteFunc(is, func(i *worktree.Intent) bool {
-		return member != "" && !waggle.SameName(waggle.MemberName(i.Member), waggle.MemberName(member))
+		return member != "" && !protocol.SameName(protocol.MemberName(i.Member), protocol.MemberName(member))
 	})
 	switch {
 	case len(is) == 0 && member != "":
@@ -217,8 +217,8 @@ func (w *work) about() string {
 }
 
 // owned lists the tasks on the board that the member has not completed.
-func owned(all []task.Task, name waggle.MemberName) []task.Task {
-	return slices.DeleteFunc(slices.Clone(all), func(t task.Task) bool { return !waggle.SameName(waggle.MemberName(t.Owner), name) })
+func owned(all []task.Task, name protocol.MemberName) []task.Task {
+	return slices.DeleteFunc(slices.Clone(all), func(t task.Task) bool { return !protocol.SameName(protocol.MemberName(t.Owner), name) })
 }
 
 // ordersOnly reports a member whose instructions are a command or whose steps are fixed: it cannot

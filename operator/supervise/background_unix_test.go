@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/supervise"

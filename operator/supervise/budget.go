@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -34,7 +34,7 @@ type Budget struct {
 }
 
 // Budgets lists the budgets of a team: its own, the run's, its brake, and those of members.
-func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, error) {
+func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]Budget, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, 
 	if set == nil {
 		return all, nil
 	}
-	add := func(scope record.BudgetScope, member waggle.MemberName, limit *record.Limit, own *control.Worker) {
+	add := func(scope record.BudgetScope, member protocol.MemberName, limit *record.Limit, own *control.Worker) {
 		if limit == nil {
 			return
 		}
@@ -74,7 +74,7 @@ func (o Operator) Budgets(ctx context.Context, name waggle.TeamName) ([]Budget, 
 // SetBudget sets one budget of a team, nil removes it. The operator does that; what the operator has
 // raised of it before is over, and the other budgets stay. The brake of a team for which somebody sets a
 // budget, or says that it has none, is over.
-func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
+func (o Operator) SetBudget(ctx context.Context, name protocol.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope rec
 	if err := o.Guard(ctx, s, "budget"); err != nil {
 		return err
 	}
-	var of waggle.MemberName
+	var of protocol.MemberName
 	if scope == record.ScopeMember {
 		m, err := decide.Member(s, member)
 		if err != nil {
@@ -103,7 +103,7 @@ func (o Operator) SetBudget(ctx context.Context, name waggle.TeamName, scope rec
 			b.Run = limit
 		case record.ScopeMember:
 			if b.Members == nil {
-				b.Members = map[waggle.MemberName]record.Limit{}
+				b.Members = map[protocol.MemberName]record.Limit{}
 			}
 			delete(b.Members, of)
 			if limit != nil {

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -26,7 +26,7 @@ import (
 // ended (commands §6); how the members left does not count. A member's journal that cannot be read, or not beyond a
 // break, is no error: MemberReport.Unread has it, and a task of that member that the leader has not recorded as done
 // was not completed.
-func (o Operator) EndReport(ctx context.Context, name waggle.TeamName) (*Report, error) {
+func (o Operator) EndReport(ctx context.Context, name protocol.TeamName) (*Report, error) {
 	st, err := inspect.Of(o.Operator).EndedStatus(ctx, name)
 	if err != nil {
 		return nil, err

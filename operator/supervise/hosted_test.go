@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"

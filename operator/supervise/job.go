@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -46,7 +46,7 @@ const (
 )
 
 // newJob puts the tasks on the board.
-func (o Operator) newJob(ctx context.Context, team waggle.TeamName, f *teamfile.File, lead *control.Leader) (*job, error) {
+func (o Operator) newJob(ctx context.Context, team protocol.TeamName, f *teamfile.File, lead *control.Leader) (*job, error) {
 	board, err := task.Open(o.Root.TasksDir(team), team, task.Options{})
 	if err != nil {
 		return nil, err

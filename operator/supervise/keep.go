@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -81,7 +81,7 @@ func (k *keeper) begin(ctx context.Context) error {
 // leads records that this process leads.
 func (o Operator) leads(ctx context.Context, s *operator.State, b record.LeadingProcess) error {
 	b.Version = o.Version
-	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
+	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: protocol.Lead, ID: b.ID}); err != nil {
 		return err
 	}
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -21,7 +21,7 @@ func (o Operator) enlistLead(ctx context.Context, s *operator.State, p plan) (er
 	if p.file.Lead == nil {
 		return nil
 	}
-	if _, ok := s.Lead.Member(waggle.Lead); ok {
+	if _, ok := s.Lead.Member(protocol.Lead); ok {
 		return nil
 	}
 	m := *p.file.Lead
@@ -48,12 +48,12 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, waggle.Lead), "artifacts"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, protocol.Lead), "artifacts"), 0o700); err != nil {
 		return "", fmt.Errorf("join %s: %w", m.Name, err)
 	}
 	i := record.Instance(id)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: protocol.Lead, Lead: string(m.Name), Color: m.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, RealCwd: process.RealCwd(m.Sandbox, m.Cwd), PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
 			Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Provenance: record.Spawned, Definition: m.Definition}}}, nil
 	})

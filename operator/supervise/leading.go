@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/claude"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -23,7 +23,7 @@ import (
 // leading acts for the lead's agent in a team that this process leads.
 type leading struct {
 	o    Operator
-	team waggle.TeamName
+	team protocol.TeamName
 }
 
 var _ leader.Leading = leading{}
@@ -53,7 +53,7 @@ func (l leading) Spawn(ctx context.Context, n leader.NewMember) (name, first str
 		return "", "", &operator.Error{Kind: kind, Op: "spawn", Err: err}
 	}
 	m := teamfile.FileMember{Agent: lead.Agent, Backend: lead.Backend, Cwd: lead.Cwd, Model: lead.Model, Restart: lead.Restart, Sandbox: lead.Sandbox, Type: n.Type}
-	if m.Name, err = waggle.ParseNewMember(n.Name); err != nil {
+	if m.Name, err = protocol.ParseNewMember(n.Name); err != nil {
 		return refuse(operator.Usage, err)
 	}
 	if over := wider(s.Lead.Policy, lead); len(over) > 0 {
@@ -132,7 +132,7 @@ func (l leading) Assign(ctx context.Context, id, member string) error {
 	if err != nil {
 		return err
 	}
-	_, err = board.Of(o.Operator).AssignTask(ctx, l.team, task.ID(id), waggle.MemberName(member), board.Terms{})
+	_, err = board.Of(o.Operator).AssignTask(ctx, l.team, task.ID(id), protocol.MemberName(member), board.Terms{})
 	return err
 }
 

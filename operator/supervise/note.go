@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 )
 
 // noteNew notes the events that were recorded since the last pass, and those of the job.
@@ -62,7 +62,7 @@ func (r *raised) noteBusy() {
 		return
 	}
 	s.next *= 2
-	r.Note(operator.Note{What: "working", Member: names(busy), Next: operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(busy[0])},
+	r.Note(operator.Note{What: "working", Member: names(busy), Next: operator.Next{Step: operator.NextPeek, Member: protocol.MemberName(busy[0])},
 		Text: fmt.Sprintf("no news for %s, %d of %d tasks ended", now.Sub(s.since).Round(time.Second), over, len(r.job.tasks))})
 	r.Said = s.since // its own word is no news
 }

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
@@ -21,6 +20,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -109,9 +109,9 @@ func TestWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	begun, ended := make(chan waggle.MemberName, 1), make(chan error, 1)
+	begun, ended := make(chan protocol.MemberName, 1), make(chan error, 1)
 	go func() {
-		ended <- teams.Of(op).Work(ctx, minted.Token, worker.Options{Agent: idle{}, Output: io.Discard, Begun: func(name waggle.MemberName) { begun <- name }})
+		ended <- teams.Of(op).Work(ctx, minted.Token, worker.Options{Agent: idle{}, Output: io.Discard, Begun: func(name protocol.MemberName) { begun <- name }})
 	}()
 	select {
 	case name := <-begun:

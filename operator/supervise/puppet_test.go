@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/record"

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -24,7 +24,7 @@ type beginning struct {
 // attempt is a start that has ended.
 type attempt struct {
 	instance record.Instance
-	name     waggle.MemberName
+	name     protocol.MemberName
 	err      error
 }
 

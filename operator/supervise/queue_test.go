@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	"waggle/internal/testenv"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -30,7 +30,7 @@ func TestQueue(t *testing.T) {
 	su := supervise.Of(op)
 	dir := t.TempDir()
 	for i, task := range []string{"wait", "fail on purpose", "say done", "say never", "wait", "say last"} {
-		name := waggle.MemberName("m" + string(rune('1'+i)))
+		name := protocol.MemberName("m" + string(rune('1'+i)))
 		sp, err := su.Recruit(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "puppet", Backend: "elsewhere", Cwd: dir, AtOnce: 1}, Prompt: task}, false)
 		if err != nil {
 			t.Fatal(err)
@@ -47,9 +47,9 @@ func TestQueue(t *testing.T) {
 		}
 		return s
 	}
-	waiting := func(want ...waggle.MemberName) {
+	waiting := func(want ...protocol.MemberName) {
 		t.Helper()
-		var got []waggle.MemberName
+		var got []protocol.MemberName
 		testenv.Eventually(t, fmt.Sprintf("%v are in the queue", want), func() bool {
 			got = nil
 			for _, m := range lead().Lead.Queue() {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -109,7 +109,7 @@ func (r *run) report() *Report {
 	return rep
 }
 
-func requestReport(member waggle.MemberName, c *control.Call) RequestReport {
+func requestReport(member protocol.MemberName, c *control.Call) RequestReport {
 	q := RequestReport{ID: string(c.ID), Kind: string(c.Kind), Member: string(member), Tool: c.Ask.Tool, Host: c.Ask.Hostport(),
 		Digest: string(c.Digest), At: c.Asked, Started: c.Started}
 	if in := c.Input(); in != "" {

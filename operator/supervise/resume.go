@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -20,6 +19,7 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -78,11 +78,13 @@ func (p *ResumePlan) PlanReturn(s *operator.State, name string) {
 		}
 		return
 	}
-	p.Members = slices.DeleteFunc(p.Members, func(m ResumeMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(name)) })
+	p.Members = slices.DeleteFunc(p.Members, func(m ResumeMember) bool {
+		return !protocol.SameName(protocol.MemberName(m.Name), protocol.MemberName(name))
+	})
 }
 
 // PlanResume returns what a resume would do. It changes nothing.
-func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operator.State, *ResumePlan, error) {
+func (o Operator) PlanResume(ctx context.Context, name protocol.TeamName) (*operator.State, *ResumePlan, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +169,7 @@ func resumeMember(m *control.Member) ResumeMember {
 }
 
 // countUnread adds the unread messages of a member to n; an unreadable mailbox counts as empty.
-func (o Operator) countUnread(ctx context.Context, s *operator.State, name waggle.MemberName, n int) (int, error) {
+func (o Operator) countUnread(ctx context.Context, s *operator.State, name protocol.MemberName, n int) (int, error) {
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, name, true)
 	if err != nil {
 		return n, ctx.Err()
@@ -198,7 +200,7 @@ func Absent(s *operator.State) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &operator.Error{Kind: operator.Died, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Next: operator.Next{Step: operator.NextWhyRestart, Member: waggle.MemberName(names[0])}}
+	return &operator.Error{Kind: operator.Died, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Next: operator.Next{Step: operator.NextWhyRestart, Member: protocol.MemberName(names[0])}}
 }
 
 // ErrNotLed: the process that led a team is gone.
@@ -336,7 +338,7 @@ type Spawned struct {
 // Spawn starts a new member of a running team. Its prompt is in its mailbox before its process
 // starts. When it does not become ready, or differs from what was asked for, it is ended again, and
 // the error has the reason.
-func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
+func (o Operator) Spawn(ctx context.Context, name protocol.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
 	s, jm, sp, err := o.recruit(ctx, name, m, lo.Attended)
 	if err != nil {
 		return nil, err
@@ -352,7 +354,7 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 
 // Recruit is Spawn without the start of the process: the member has joined, and its prompt is
 // ordered. Begin starts it.
-func (o Operator) Recruit(ctx context.Context, name waggle.TeamName, m NewMember, attended bool) (*Spawned, error) {
+func (o Operator) Recruit(ctx context.Context, name protocol.TeamName, m NewMember, attended bool) (*Spawned, error) {
 	_, _, sp, err := o.recruit(ctx, name, m, attended)
 	return sp, err
 }
@@ -360,7 +362,7 @@ func (o Operator) Recruit(ctx context.Context, name waggle.TeamName, m NewMember
 // Begin starts a member that Recruit has joined, and waits until it is ready. A member whose setup
 // failed stays in the team, blocked; one whose process ended is restarted by the process that leads;
 // one that differs from what was asked for is ended again.
-func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle.MemberName, lo LeadOptions) error {
+func (o Operator) Begin(ctx context.Context, name protocol.TeamName, member protocol.MemberName, lo LeadOptions) error {
 	s, err := o.Open(ctx, name, operator.Lead("begin"))
 	if err != nil {
 		return err
@@ -387,7 +389,7 @@ func (o Operator) Begin(ctx context.Context, name waggle.TeamName, member waggle
 }
 
 // recruit joins a member and orders its prompt.
-func (o Operator) recruit(ctx context.Context, name waggle.TeamName, m NewMember, attended bool) (*operator.State, *control.Member, *Spawned, error) {
+func (o Operator) recruit(ctx context.Context, name protocol.TeamName, m NewMember, attended bool) (*operator.State, *control.Member, *Spawned, error) {
 	s, err := o.Open(ctx, name, operator.Lead("spawn"))
 	if err != nil {
 		return nil, nil, nil, err
@@ -453,11 +455,11 @@ func (o Operator) orderFirst(ctx context.Context, s *operator.State, jm *control
 // team.
 func (o Operator) dismiss(ctx context.Context, sp *Spawned) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	if _, serr := process.Of(o.Operator).Stop(ctx, waggle.TeamName(sp.Team), sp.Name, process.StopOptions{Force: true}); serr != nil {
+	if _, serr := process.Of(o.Operator).Stop(ctx, protocol.TeamName(sp.Team), sp.Name, process.StopOptions{Force: true}); serr != nil {
 		err = fmt.Errorf("end it again: %w", serr)
 	}
 	if sp.Task != "" {
-		if terr := board.Of(o.Operator).RemoveTask(ctx, waggle.TeamName(sp.Team), task.ID(sp.Task)); terr != nil {
+		if terr := board.Of(o.Operator).RemoveTask(ctx, protocol.TeamName(sp.Team), task.ID(sp.Task)); terr != nil {
 			err = errors.Join(err, fmt.Errorf("take its task off the board: %w", terr))
 		}
 	}
@@ -509,7 +511,7 @@ func firstLine(s string) string {
 
 // Detach asks the process that leads a team to hand it to one without a terminal, and waits until
 // that leads.
-func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) Detach(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -601,7 +603,7 @@ func pidOf(l *record.LeadingProcess) string {
 }
 
 // inside returns a member that runs inside the process that leads.
-func inside(s *operator.State) (waggle.MemberName, bool) {
+func inside(s *operator.State) (protocol.MemberName, bool) {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Inside && m.Process.ID.Alive() {
 			return m.Name, true

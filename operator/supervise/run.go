@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"waggle"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -51,7 +51,7 @@ type RunOptions struct {
 // has passed it on.
 type Waiting struct {
 	Key    record.Key
-	Member waggle.MemberName
+	Member protocol.MemberName
 }
 
 // Run brings a team up from a file, runs its tasks to completion, ends it by handshake, and

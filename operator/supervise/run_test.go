@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"

@@ -13,9 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/logfile"
+	"waggle/internal/fs/logfile"
 	"waggle/internal/screen"
 	"waggle/journal"
 	"waggle/leader"
@@ -23,6 +22,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -108,7 +108,7 @@ func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator
 
 // ContractError reports a member whose worker differs from what was asked for.
 type ContractError struct {
-	Member  waggle.MemberName
+	Member  protocol.MemberName
 	Differs []string // "model: asked for a, it is b"
 }
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/teamfile"

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -22,6 +21,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
@@ -101,7 +101,7 @@ func missing(s *operator.State, f *teamfile.File) (ms []teamfile.FileMember) {
 }
 
 // Unlist removes a name from the registry that is not recorded: its join was interrupted.
-func (o Operator) Unlist(ctx context.Context, s *operator.State, name waggle.MemberName) error {
+func (o Operator) Unlist(ctx context.Context, s *operator.State, name protocol.MemberName) error {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 package teamfile
 
 import (
-	"waggle"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -76,17 +76,17 @@ func (c *checker) budget(at string, y *yamlBudget) *record.Limit {
 // Budgets are the budgets of the file, and of the run that it is brought up for; nil: that has none.
 func (f *File) Budgets(run *record.Limit) record.Budgets {
 	b := record.Budgets{Team: f.Budget, Run: run}
-	put := func(name waggle.MemberName, l *record.Limit) {
+	put := func(name protocol.MemberName, l *record.Limit) {
 		if l == nil {
 			return
 		}
 		if b.Members == nil {
-			b.Members = map[waggle.MemberName]record.Limit{}
+			b.Members = map[protocol.MemberName]record.Limit{}
 		}
 		b.Members[name] = *l
 	}
 	if f.Lead != nil {
-		put(waggle.Lead, f.Lead.Budget)
+		put(protocol.Lead, f.Lead.Budget)
 	}
 	for _, m := range f.Members {
 		put(m.Name, m.Budget)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 )
 
 // Changed reports whether the team file, or an agent definition that it names, differs from the one

@@ -15,12 +15,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/internal/claude"
-	"waggle/internal/gitdir"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/gitdir"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -69,7 +69,7 @@ func (m *FileMember) defined() bool {
 }
 
 // Member returns the member of a name, which the agent behind the lead may have.
-func (f *File) Member(name waggle.MemberName) (FileMember, bool) {
+func (f *File) Member(name protocol.MemberName) (FileMember, bool) {
 	for _, m := range f.everyone() {
 		if m.Name == name {
 			return *m, true

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -17,7 +17,7 @@ type About struct {
 }
 
 // Describe returns the description, which a registry of waggle always has (seed 002).
-func (a About) Describe(name waggle.TeamName) string {
+func (a About) Describe(name protocol.TeamName) string {
 	if a.Description != "" {
 		return a.Description
 	}

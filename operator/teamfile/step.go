@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // yamlRule is how a script that is the lead answers.

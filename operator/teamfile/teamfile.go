@@ -16,14 +16,14 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/atomicfile"
 	"waggle/internal/claude"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -35,7 +35,7 @@ type File struct {
 	Data   []byte
 	SHA256 string
 
-	Team waggle.TeamName
+	Team protocol.TeamName
 	// Description and Metadata are copied into the registry.
 	Description string
 	Metadata    json.RawMessage
@@ -65,7 +65,7 @@ type File struct {
 
 // FileMember is a member as the file describes it.
 type FileMember struct {
-	Name         waggle.MemberName
+	Name         protocol.MemberName
 	Agent        string
 	Backend      string
 	Color        string
@@ -101,7 +101,7 @@ type Begin struct {
 // FileTask is a task as the file describes it.
 type FileTask struct {
 	Subject      string
-	Owner        waggle.MemberName
+	Owner        protocol.MemberName
 	Instructions string
 	After        []string
 	Required     bool
@@ -364,7 +364,7 @@ func (c *checker) lead(f *File, name string) {
 		return
 	}
 	for i, m := range f.Members {
-		if !waggle.SameName(m.Name, waggle.MemberName(name)) {
+		if !protocol.SameName(m.Name, protocol.MemberName(name)) {
 			continue
 		}
 		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
@@ -466,12 +466,12 @@ func (c *checker) members(f *File, ys []yamlMember) {
 	}
 	for i, y := range ys {
 		at := fmt.Sprintf("$.members[%d]", i)
-		name, err := waggle.ParseNewMember(y.Name)
+		name, err := protocol.ParseNewMember(y.Name)
 		if err != nil {
 			c.bad(at+".name", "%v", err)
 		}
 		for _, m := range f.Members {
-			if err == nil && waggle.SameName(m.Name, name) {
+			if err == nil && protocol.SameName(m.Name, name) {
 				c.bad(at+".name", "%s is there twice", name)
 				break
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"waggle/agent"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/record"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 )
@@ -165,7 +165,7 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 			}
 		})
 	}
-	for _, pattern := range []string{"../../examples/*/*.yaml", "../../internal/demo/*.yaml"} {
+	for _, pattern := range []string{"../../examples/*/*.yaml", "../../internal/face/demo/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q %v", pattern, files, err)

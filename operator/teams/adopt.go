@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/claudesessions"
-	"waggle/internal/session"
+	"waggle/internal/claude/claudesessions"
+	"waggle/internal/claude/session"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -31,7 +31,7 @@ import (
 type AdoptOptions struct {
 	PID     int
 	Session string
-	As      waggle.MemberName
+	As      protocol.MemberName
 }
 
 // Adopted is a running session that has become a member.
@@ -70,7 +70,7 @@ type Control struct {
 // Refused are processes that are gone (exit 9), those of other users, process 1, this program, those
 // that are members or lead, those that say that they are another member, and a session of Claude Code whose
 // entry in the client's registry is not its own (exit 6).
-func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
+func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
 	}
@@ -111,7 +111,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 		if e == nil {
 			e = &team.Member{}
 		}
-		a.Controls = o.controls(name, waggle.MemberName(a.Name), *e, id)
+		a.Controls = o.controls(name, protocol.MemberName(a.Name), *e, id)
 		return a, nil
 	}
 	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
@@ -264,7 +264,7 @@ func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identi
 	return ctx.Err()
 }
 
-func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
+func taken(l *control.Leader, name protocol.TeamName, id spawn.Identity) error {
 	if l.Led != nil && id.Is(l.Led.ID) {
 		return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
 	}
@@ -311,7 +311,7 @@ func (o Operator) sessionProcess(ctx context.Context, named string) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	own := waggle.TeamName("session-" + id.String()[:8])
+	own := protocol.TeamName("session-" + id.String()[:8])
 	if !slices.Contains(names, own) {
 		looked = append(looked, fmt.Sprintf("%s: there is none", o.Root.TeamDir(own)))
 	}
@@ -343,7 +343,7 @@ func (o Operator) sessionProcess(ctx context.Context, named string) (int, error)
 }
 
 // controls lists the operations on an adopted session, whose entry in the team is e.
-func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, e team.Member, id spawn.Identity) []Control {
+func (o Operator) controls(name protocol.TeamName, m protocol.MemberName, e team.Member, id spawn.Identity) []Control {
 	own, is := o.sessionRows().OfProcess(id.PID)
 	box := ""
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {

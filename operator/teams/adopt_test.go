@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
-	"waggle/internal/operatortest"
-	hooks "waggle/internal/session"
-	"waggle/internal/testenv"
+	hooks "waggle/internal/claude/session"
+	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
@@ -136,7 +136,7 @@ func TestAdoptRefuses(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	for _, c := range []struct {
-		team waggle.TeamName
+		team protocol.TeamName
 		ao   teams.AdoptOptions
 		code operator.Kind
 		says string
@@ -154,7 +154,7 @@ func TestAdoptRefuses(t *testing.T) {
 		_, err := teams.Of(op).Adopt(t.Context(), c.team, c.ao)
 		operatortest.Fails(t, err, c.code, c.says)
 	}
-	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) || exists(tm.Mailbox("ghost")) {
+	if got := present(t, tm); !slices.Equal(got, []protocol.MemberName{protocol.Lead}) || exists(tm.Mailbox("ghost")) {
 		t.Errorf("%v", got)
 	}
 	tm.Member("ann", operatortest.Idle)
@@ -168,7 +168,7 @@ func TestAdoptASession(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	const uid = "1a2b3c4d-0000-4000-8000-000000000000"
-	adopt := func(as waggle.MemberName) (*teams.Adopted, error) {
+	adopt := func(as protocol.MemberName) (*teams.Adopted, error) {
 		return teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: strings.ToUpper(uid), As: as})
 	}
 	_, err := adopt("claude")
@@ -282,7 +282,7 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 	o, ctx := teams.Of(op), t.Context()
 	cat := []string{"cat"}
 	for _, c := range []struct {
-		team waggle.TeamName
+		team protocol.TeamName
 		n    teams.NewGuest
 		code operator.Kind
 		says string
@@ -295,7 +295,7 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 		_, err := o.Guest(ctx, c.team, c.n)
 		operatortest.Fails(t, err, c.code, c.says)
 	}
-	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead, "theirs"}) {
+	if got := present(t, tm); !slices.Equal(got, []protocol.MemberName{protocol.Lead, "theirs"}) {
 		t.Fatalf("%v", got)
 	}
 	g, err := o.Guest(ctx, abroad, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir(), Mode: "plan"})
@@ -327,8 +327,8 @@ func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
 	if got := present(t, tm); slices.Contains(got, "gopher") {
 		t.Errorf("%v", got)
 	}
-	in, err := mail.Of(op).Inbox(t.Context(), abroad, waggle.Lead, false)
-	if err != nil || len(in.Entries) == 0 || in.Entries[len(in.Entries)-1].Kind != string(waggle.KindShutdownApproved) {
+	in, err := mail.Of(op).Inbox(t.Context(), abroad, protocol.Lead, false)
+	if err != nil || len(in.Entries) == 0 || in.Entries[len(in.Entries)-1].Kind != string(protocol.KindShutdownApproved) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	s := g.State

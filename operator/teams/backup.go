@@ -9,10 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/message"
@@ -22,6 +21,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -33,7 +33,7 @@ var stateFiles = []string{"journal/leader", "journal", "team.yaml", "archive"}
 
 // Backup writes a team to w as a tar (team.Backup): its files in the wire tree, and,
 // when waggle leads it, its journals.
-func (o Operator) Backup(ctx context.Context, name waggle.TeamName, w io.Writer) (team.BackupReport, error) {
+func (o Operator) Backup(ctx context.Context, name protocol.TeamName, w io.Writer) (team.BackupReport, error) {
 	reg, err := team.Open(o.Root, name, o.files())
 	if err != nil {
 		return team.BackupReport{}, err
@@ -66,8 +66,8 @@ const (
 
 // RestoreOptions are the settings of Restore.
 type RestoreOptions struct {
-	As     waggle.TeamName // "": the name in the backup
-	Force  bool            // archive an existing team, after its processes were ended
+	As     protocol.TeamName // "": the name in the backup
+	Force  bool              // archive an existing team, after its processes were ended
 	Report func(r inspect.Running, ends bool)
 }
 
@@ -113,7 +113,7 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 }
 
 // unpack reads a backup, and returns what a restore of it begins with and the name of the team that it makes.
-func (o Operator) unpack(ctx context.Context, into team.Root, in io.Reader, do RestoreOptions) (*team.Unpacked, *Restored, waggle.TeamName, error) {
+func (o Operator) unpack(ctx context.Context, into team.Root, in io.Reader, do RestoreOptions) (*team.Unpacked, *Restored, protocol.TeamName, error) {
 	u, err := team.Unpack(ctx, into, in, o.Minter.Now())
 	var bad *team.BackupError
 	if errors.As(err, &bad) {
@@ -182,7 +182,7 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 }
 
 // inTheWay is the team that a restore would archive first, nil for none; an error without Force.
-func (o Operator) inTheWay(ctx context.Context, name waggle.TeamName, do RestoreOptions) (*inspect.TeamView, error) {
+func (o Operator) inTheWay(ctx context.Context, name protocol.TeamName, do RestoreOptions) (*inspect.TeamView, error) {
 	facts, err := o.Facts(ctx, name)
 	if err != nil {
 		return nil, err
@@ -198,13 +198,13 @@ func (o Operator) inTheWay(ctx context.Context, name waggle.TeamName, do Restore
 }
 
 // nameTaken is the error for a name that a team has.
-func nameTaken(name waggle.TeamName, facts team.Facts, cause error) error {
+func nameTaken(name protocol.TeamName, facts team.Facts, cause error) error {
 	return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
 		Next: operator.NextRestoreElsewhere.With()}
 }
 
 // exists adds to an error the next step for an existing team or task list.
-func exists(err error, name waggle.TeamName) error {
+func exists(err error, name protocol.TeamName) error {
 	if !errors.Is(err, team.ErrExists) {
 		return err
 	}
@@ -213,7 +213,7 @@ func exists(err error, name waggle.TeamName) error {
 }
 
 // makeRoom archives an existing team, when Force is set.
-func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do RestoreOptions, rs *Restored) error {
+func (o Operator) makeRoom(ctx context.Context, name protocol.TeamName, do RestoreOptions, rs *Restored) error {
 	if _, err := process.Of(o.Operator).Finish(ctx, name); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 }
 
 // restoreLed restores a team that waggle led, with its own journal or a new one.
-func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.TeamName, rs *Restored) error {
+func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name protocol.TeamName, rs *Restored) error {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil && !operator.Unled(err) {
 		return err
@@ -303,10 +303,10 @@ func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			in := message.Incoming{Decoded: waggle.Decode(e.Envelope)}
+			in := message.Incoming{Decoded: protocol.Decode(e.Envelope)}
 			switch {
 			case e.Err != nil || !in.IsControl():
-			case name == waggle.Lead:
+			case name == protocol.Lead:
 				ids = append(ids, e.ID.String())
 			default:
 				ids = append(ids, control.AlarmEntry(name, e.ID.String()))
@@ -318,7 +318,7 @@ func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 
 // found makes the state of a team whose files exist: its directory, and a journal that begins with
 // it. old are entries of mailboxes that are not judged.
-func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p record.PolicySet, old []string) (*operator.State, error) {
+func (o Operator) found(ctx context.Context, name protocol.TeamName, uid string, p record.PolicySet, old []string) (*operator.State, error) {
 	instance, err := o.Minter.UID()
 	if err != nil {
 		return nil, err
@@ -349,7 +349,7 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 		}
 		ds := []journal.Draft{
 			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: name, Root: o.RootURL, UID: record.TeamUID(uid),
-				Instance: record.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
+				Instance: record.Instance(instance), Name: protocol.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
 			{Kind: record.KindPolicy, Must: true, Body: p},
 		}
 		if o.Brake.Set() {

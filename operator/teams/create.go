@@ -12,11 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/worktree"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -25,18 +24,19 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
 
 // Create makes an empty team that waggle leads: registry, state, journal. The name and the
 // description must be within the limits of new teams (team.CheckName).
-func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p record.PolicySet) (*operator.State, error) {
+func (o Operator) Create(ctx context.Context, name protocol.TeamName, description string, p record.PolicySet) (*operator.State, error) {
 	return o.CreateAs(ctx, name, teamfile.About{Description: description}, mailbox.Array, p)
 }
 
 // CreateAs is Create with mailboxes of a layout.
-func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
+func (o Operator) CreateAs(ctx context.Context, name protocol.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	held, err := o.Claim("create", name)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about team
 }
 
 // Make is CreateAs for a caller that holds the Claim.
-func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
+func (o Operator) Make(ctx context.Context, name protocol.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "create", Err: err}
 	}
@@ -85,9 +85,9 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 		return nil, err
 	}
 	now := o.Minter.Now()
-	cfg := team.Config{Name: name, Description: about.Describe(name), CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
+	cfg := team.Config{Name: name, Description: about.Describe(name), CreatedAt: now, LeadAgentID: protocol.NewAgentID(protocol.Lead, name),
 		LeadSessionID: session.String(), SchemaVersion: team.SchemaVersion, Metadata: about.Metadata,
-		Members: []team.Member{mail.Present(team.Member{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: "team-lead",
+		Members: []team.Member{mail.Present(team.Member{AgentID: protocol.NewAgentID(protocol.Lead, name), Name: protocol.Lead, AgentType: "team-lead",
 			Model: mail.NoModel, JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"})}}
 	dir, err := o.Home.Create(o.RootURL, name, record.TeamUID(uid))
 	if err != nil {
@@ -109,7 +109,7 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 
 // halfMade opens a team whose creation stopped before the first record; nil when the files of the
 // wire tree are another team's. It makes the journal, so that the team can be ended.
-func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+func (o Operator) halfMade(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
 	cfg, err := o.Listing(ctx, name)
 	var missing *team.NotFoundError
 	var corrupt *team.CorruptError
@@ -172,7 +172,7 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 			return team.Member{}, "", err
 		}
 	}
-	defer func(name waggle.MemberName, i record.Instance) {
+	defer func(name protocol.MemberName, i record.Instance) {
 		if err != nil {
 			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree, by.as))
 		}
@@ -250,11 +250,11 @@ func (o Operator) firstEntry(ctx context.Context, s *operator.State, m team.Memb
 	if err != nil {
 		return nil, err
 	}
-	env, err := mail.FirstEntry(m.Prompt, string(waggle.Lead), "", mint)
+	env, err := mail.FirstEntry(m.Prompt, string(protocol.Lead), "", mint)
 	if err != nil {
 		return nil, err
 	}
-	if waggle.Decode(env).Kind != waggle.KindSystemInit {
+	if protocol.Decode(env).Kind != protocol.KindSystemInit {
 		return nil, nil // readers of the file would take it for control
 	}
 	box, err := o.Boxes(s.Team).Open(m.Name, mailbox.Options{})
@@ -303,8 +303,8 @@ const (
 )
 
 // hadLeft reports whether a member of this name was here and has left.
-func hadLeft(s *operator.State, name waggle.MemberName) bool {
-	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return m.Left != nil && waggle.SameName(m.Name, name) })
+func hadLeft(s *operator.State, name protocol.MemberName) bool {
+	return slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return m.Left != nil && protocol.SameName(m.Name, name) })
 }
 
 // provenance is how a member that waggle makes came to be one.
@@ -320,9 +320,9 @@ func provenance(m teamfile.FileMember, channel string) record.Provenance {
 
 // vacant refuses a name whose member has not left, whatever the registry has: the journal is the
 // membership.
-func vacant(s *operator.State, name waggle.MemberName) error {
+func vacant(s *operator.State, name protocol.MemberName) error {
 	for _, m := range s.Lead.Live() {
-		if waggle.SameName(m.Name, name) {
+		if protocol.SameName(m.Name, name) {
 			return &operator.Error{Kind: operator.Refused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
 				Next: operator.Next{Step: operator.NextStopMember, Team: s.Team, Member: m.Name}}
 		}
@@ -331,7 +331,7 @@ func vacant(s *operator.State, name waggle.MemberName) error {
 }
 
 // unjoin undoes a join that failed, unless it is recorded after all.
-func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i record.Instance, tree *record.Worktree, as *former) error {
+func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name protocol.MemberName, i record.Instance, tree *record.Worktree, as *former) error {
 	if err := s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
@@ -352,7 +352,7 @@ func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team,
 // Clear frees a name for a new team. A live team of that name is an error; a leftover of waggle
 // whose processes have ended is ended and archived; another program's team is not touched. It notes
 // an archived team that could have been resumed.
-func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(operator.Note)) error {
+func (o Operator) Clear(ctx context.Context, name protocol.TeamName, note func(operator.Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -399,7 +399,7 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, note func(ope
 }
 
 // unknown refuses to replace a team whose files exist and that has no journal here.
-func unknown(op string, name waggle.TeamName) error {
+func unknown(op string, name protocol.TeamName) error {
 	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
 		Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 }
@@ -413,7 +413,7 @@ func interrupted(s *operator.State) string {
 	return fmt.Sprintf("%d members and %d open questions", members, open)
 }
 
-func who(live []waggle.MemberName, led bool) string {
+func who(live []protocol.MemberName, led bool) string {
 	switch {
 	case led && len(live) > 0:
 		return fmt.Sprintf("it has a leader and %d running members", len(live))

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -18,6 +17,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/worker"
@@ -32,7 +32,7 @@ func TestCreate(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	cfg, err := op.Listing(ctx, "api")
-	if err != nil || cfg.Description != "the API" || !slices.Equal(cfg.Present(), []waggle.MemberName{waggle.Lead}) || operator.UIDOf(cfg) != s.Dir.UID || cfg.SchemaVersion != team.SchemaVersion {
+	if err != nil || cfg.Description != "the API" || !slices.Equal(cfg.Present(), []protocol.MemberName{protocol.Lead}) || operator.UIDOf(cfg) != s.Dir.UID || cfg.SchemaVersion != team.SchemaVersion {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	if l, err := op.Boxes("api").Layout(); err != nil || l != mailbox.JSONL {
@@ -50,7 +50,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("who holds the name: %v", err)
 	}
 	held.Free()
-	for name, about := range map[waggle.TeamName]string{"a b": "", "UPPER_/": "", "fine": strings.Repeat("x", 100_000)} {
+	for name, about := range map[protocol.TeamName]string{"a b": "", "UPPER_/": "", "fine": strings.Repeat("x", 100_000)} {
 		_, err := o.Create(ctx, name, about, ofMode(policy.ModeDefault))
 		if operator.KindOf(err) != operator.Usage {
 			t.Errorf("%s: %v", name, err)
@@ -229,8 +229,8 @@ func TestToken(t *testing.T) {
 	o, ctx := teams.Of(op), t.Context()
 	ann := teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}
 	for _, c := range []struct {
-		team waggle.TeamName
-		name waggle.MemberName
+		team protocol.TeamName
+		name protocol.MemberName
 		life time.Duration
 		code operator.Kind
 		says string

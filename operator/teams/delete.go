@@ -7,12 +7,12 @@ import (
 	"os"
 	"strings"
 
-	"waggle"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 	"waggle/team"
@@ -27,7 +27,7 @@ const (
 
 // Facts returns the facts that a team's state follows from (team.Facts), from its files, its
 // journal and its processes.
-func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, error) {
+func (o Operator) Facts(ctx context.Context, name protocol.TeamName) (team.Facts, error) {
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
@@ -42,7 +42,7 @@ func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, 
 	}
 	owns := map[string]bool{}
 	for _, m := range tv.Active() {
-		if !waggle.SameName(m, waggle.Lead) {
+		if !protocol.SameName(m, protocol.Lead) {
 			f.Members++
 			owns[strings.ToLower(string(m))] = true
 		}
@@ -93,7 +93,7 @@ type Deleted struct {
 // The files of a team that waggle led are archived, another program's team is removed. A running
 // team is refused (team.State.May) unless Force is set, which ends the processes that waggle
 // started, by their recorded identities; those of other programs are never ended.
-func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
+func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteOptions) (*Deleted, error) {
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []inspect.Running{}, Tasks: "kept"}
 	if s, err := process.Of(o.Operator).OpenDamaged(ctx, name); s != nil || err != nil {
 		switch {
@@ -207,13 +207,13 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 	}
 	switch {
 	case tv.Led:
-		return &operator.Error{Kind: operator.Locked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Next: operator.Next{Step: operator.NextDownFirst, Team: waggle.TeamName(tv.Team)}, Err: cause}
+		return &operator.Error{Kind: operator.Locked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Next: operator.Next{Step: operator.NextDownFirst, Team: protocol.TeamName(tv.Team)}, Err: cause}
 	case s == nil && !do.Force:
 		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s is led by a program that waggle did not start and that runs: %s", tv.Team, strings.Join(runs, ", ")),
 			Next: operator.NextDeleteForeign.With()}
 	case !do.Force:
 		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s has running members: %s", tv.Team, strings.Join(runs, ", ")),
-			Next: operator.Next{Step: operator.NextDownOrDeleteForce, Team: waggle.TeamName(tv.Team)}}
+			Next: operator.Next{Step: operator.NextDownOrDeleteForce, Team: protocol.TeamName(tv.Team)}}
 	}
 	for _, r := range tv.Live {
 		if do.Report != nil {
@@ -229,7 +229,7 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 
 // Remove removes a member from the registry, and ends its membership when waggle ran it. A member
 // with a running process is refused: it has to be ended first.
-func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
+func (o Operator) Remove(ctx context.Context, name protocol.TeamName, member string) error {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 	if err != nil {
 		return err
 	}
-	m, ok := cfg.Member(waggle.MemberName(member))
+	m, ok := cfg.Member(protocol.MemberName(member))
 	if !ok || m.Gone() {
 		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 	}

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -27,7 +27,7 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	facts := func(name waggle.TeamName) team.Facts {
+	facts := func(name protocol.TeamName) team.Facts {
 		t.Helper()
 		f, err := teams.Of(op).Facts(t.Context(), name)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestDelete(t *testing.T) {
 		if exists(op.Root.TeamDir("api")) || exists(op.Root.TasksDir("api")) == tasks || !exists(filepath.Join(d.Archive, "team", "inboxes", "bob.json")) {
 			t.Errorf("%+v: its files are elsewhere", d)
 		}
-		r, err := op.Open(t.Context(), waggle.TeamName("api"), operator.Read)
+		r, err := op.Open(t.Context(), protocol.TeamName("api"), operator.Read)
 		if err != nil || r.Lead.Ended == nil {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -212,7 +212,7 @@ func TestRemove(t *testing.T) {
 	o, ctx := teams.Of(op), t.Context()
 	tm.ByFile("bob")
 	join(t, tm, teamfile.FileMember{Name: "ann"})
-	for name, how := range map[waggle.MemberName]string{"bob": record.LeftReleased, "ann": record.LeftStopped} {
+	for name, how := range map[protocol.MemberName]string{"bob": record.LeftReleased, "ann": record.LeftStopped} {
 		i := tm.Instance(name)
 		if err := o.Remove(ctx, "api", strings.ToUpper(string(name))); err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestRemove(t *testing.T) {
 		}
 		operatortest.Fails(t, o.Remove(ctx, "api", string(name)), operator.NotFound, string(name))
 	}
-	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) {
+	if got := present(t, tm); !slices.Equal(got, []protocol.MemberName{protocol.Lead}) {
 		t.Errorf("%v", got)
 	}
 	operatortest.Fails(t, o.Remove(ctx, "gone", "ann"), operator.NotFound, "gone")
@@ -232,7 +232,7 @@ func TestRemove(t *testing.T) {
 	if err := o.Remove(ctx, abroad, "ours"); err != nil {
 		t.Fatal(err)
 	}
-	if got := present(t, other); !slices.Equal(got, []waggle.MemberName{waggle.Lead, "theirs"}) {
+	if got := present(t, other); !slices.Equal(got, []protocol.MemberName{protocol.Lead, "theirs"}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"waggle"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/task"
 )
@@ -33,7 +33,7 @@ func TestMigrate(t *testing.T) {
 		changed bool
 	}{{mailbox.JSONL, true}, {mailbox.JSONL, false}, {mailbox.Array, true}} {
 		m, err := o.Migrate(ctx, "api", c.to)
-		if err != nil || m.Changed != c.changed || m.Layout != c.to.String() || m.Team != "api" || !slices.Equal(m.Members, []waggle.MemberName{"bob", "team-lead"}) || len(m.Notes) != 0 {
+		if err != nil || m.Changed != c.changed || m.Layout != c.to.String() || m.Team != "api" || !slices.Equal(m.Members, []protocol.MemberName{"bob", "team-lead"}) || len(m.Notes) != 0 {
 			t.Fatalf("%+v: %+v, %v", c, m, err)
 		}
 		in, err := mail.Of(op).Inbox(ctx, "api", "bob", true)
@@ -202,7 +202,7 @@ func TestExportTeam(t *testing.T) {
 	write(t, filepath.Join(op.Root.MemberDir("api", "ann"), "artifacts", "report.md"), "# Report")
 	write(t, filepath.Join(op.Root.TasksDir("api"), "9.json"), "{")
 	e, err := o.ExportTeam(ctx, "api")
-	if err != nil || e.Team != "api" || e.Created.IsZero() || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []waggle.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
+	if err != nil || e.Team != "api" || e.Created.IsZero() || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []protocol.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	i := slices.IndexFunc(e.Members, func(m teams.TeamMember) bool { return m.Name == "ann" })

@@ -8,15 +8,15 @@ import (
 	"os"
 	"slices"
 
-	"waggle"
 	"waggle/agent"
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/worker"
@@ -25,7 +25,7 @@ import (
 // NewGuest describes a member of this operator that is to work in a team that another program
 // leads.
 type NewGuest struct {
-	Name    waggle.MemberName
+	Name    protocol.MemberName
 	Command []string // run for each message that it gets, with the message on standard input
 	// Agent and Spec are another agent than such a command, with its settings, and Plan says that it needs an
 	// approved plan before it changes anything.
@@ -37,7 +37,7 @@ type NewGuest struct {
 }
 
 // GuestOf describes the member of a team file as a guest. What a guest cannot have is an error that names it.
-func GuestOf(f *teamfile.File, name waggle.MemberName) (NewGuest, error) {
+func GuestOf(f *teamfile.File, name protocol.MemberName) (NewGuest, error) {
 	m, ok := f.Member(name)
 	if !ok {
 		return NewGuest{}, &operator.Error{Kind: operator.NotFound, Op: "guest", Msg: fmt.Sprintf("there is no member %s in %s", name, f.Path)}
@@ -71,7 +71,7 @@ func GuestOf(f *teamfile.File, name waggle.MemberName) (NewGuest, error) {
 // Guest is such a member, ready to run.
 type Guest struct {
 	State      *operator.State
-	Name       waggle.MemberName
+	Name       protocol.MemberName
 	Instance   record.Instance
 	Registered bool // it was registered by this call
 	// Early reports that the registry has no member but the lead and those that were registered here. Claude Code's
@@ -84,7 +84,7 @@ type Guest struct {
 // Guest prepares a member that was registered here (team add) to work in a team that another
 // program leads; without such a member it registers one. Its lead answers by file; what the user's
 // ceiling denies stays denied.
-func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (*Guest, error) {
+func (o Operator) Guest(ctx context.Context, name protocol.TeamName, n NewGuest) (*Guest, error) {
 	switch _, err := o.Open(ctx, name, operator.Act); {
 	case err != nil && !operator.Unled(err):
 		return nil, err

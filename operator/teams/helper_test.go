@@ -5,19 +5,19 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle"
 	"waggle/control"
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/journal"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
 // abroad is the name of a team that another program leads.
-const abroad waggle.TeamName = "session-1a2b3c4d"
+const abroad protocol.TeamName = "session-1a2b3c4d"
 
 // join makes a member whose process does not run.
 func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Instance {
@@ -31,7 +31,7 @@ func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Insta
 }
 
 // present are the members that a team's registry shows.
-func present(t testing.TB, r *operatortest.Rig) (names []waggle.MemberName) {
+func present(t testing.TB, r *operatortest.Rig) (names []protocol.MemberName) {
 	t.Helper()
 	cfg, err := r.Op.Listing(t.Context(), r.Name)
 	if err != nil {
@@ -49,9 +49,9 @@ func recordOf(t testing.TB, r *operatortest.Rig, d func(*control.Leader) []journ
 	}
 }
 
-func send(t testing.TB, r *operatortest.Rig, to waggle.MemberName, text string) {
+func send(t testing.TB, r *operatortest.Rig, to protocol.MemberName, text string) {
 	t.Helper()
-	sent, err := mail.Of(r.Op).Send(t.Context(), r.Name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: to}, Text: text})
+	sent, err := mail.Of(r.Op).Send(t.Context(), r.Name, mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: to}, Text: text})
 	if err != nil || mail.Exit(sent) != nil {
 		t.Fatal(sent, err)
 	}

@@ -6,30 +6,30 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/team"
 )
 
 // Migrated is the result of a change of layout.
 type Migrated struct {
-	Team    string              `json:"team"`
-	Layout  string              `json:"layout"`  // the present layout
-	Changed bool                `json:"changed"` // mailboxes were moved or merged
-	Members []waggle.MemberName `json:"members"` // the members that have a mailbox
-	Notes   []string            `json:"notes"`   // problems found in the files
+	Team    string                `json:"team"`
+	Layout  string                `json:"layout"`  // the present layout
+	Changed bool                  `json:"changed"` // mailboxes were moved or merged
+	Members []protocol.MemberName `json:"members"` // the members that have a mailbox
+	Notes   []string              `json:"notes"`   // problems found in the files
 }
 
 // Migrate moves a team's mailboxes to a layout, and merges the two mailboxes of a member that has both. A team of
 // which a process runs is refused, and none is started meanwhile: Migrate holds the leader lease. The next call, or
 // the next process that leads, completes an interrupted one. Claude Code knows arrays only, so only a team that
 // waggle leads can be moved to lines.
-func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.Layout) (m *Migrated, err error) {
+func (o Operator) Migrate(ctx context.Context, name protocol.TeamName, to mailbox.Layout) (m *Migrated, err error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 }
 
 // holdDown keeps a team down until free is called, or returns which of its processes run.
-func (o Operator) holdDown(ctx context.Context, name waggle.TeamName, s *operator.State, to mailbox.Layout) (free func() error, err error) {
+func (o Operator) holdDown(ctx context.Context, name protocol.TeamName, s *operator.State, to mailbox.Layout) (free func() error, err error) {
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ type MigratedSchema struct {
 
 // MigrateSchema brings a team's files to the newest version, step by step (team.Migrate). Old mail
 // in the team's directory is moved to the archive.
-func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry bool) (*MigratedSchema, error) {
+func (o Operator) MigrateSchema(ctx context.Context, name protocol.TeamName, dry bool) (*MigratedSchema, error) {
 	reg, err := team.Open(o.Root, name, o.files())
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"waggle/control"
-	"waggle/internal/worktree"
+	"waggle/internal/fs/worktree"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/operatortest"
+	"waggle/internal/test/operatortest"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/record"

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
@@ -38,7 +38,7 @@ func claimsOf(argv []string) (c claims) {
 
 // entryOf is the entry of a team's registry, or the member of its journal, that has a name and has
 // not left; nil where the name is free.
-func (o Operator) entryOf(ctx context.Context, s *operator.State, name waggle.MemberName) (*team.Member, *control.Member, error) {
+func (o Operator) entryOf(ctx context.Context, s *operator.State, name protocol.MemberName) (*team.Member, *control.Member, error) {
 	cfg, err := o.Registry(ctx, s.Team)
 	if err != nil {
 		return nil, nil, err
@@ -60,9 +60,9 @@ func (o Operator) fits(s *operator.State, ao AdoptOptions, c claims, e *team.Mem
 	refuse := func(format string, args ...any) error {
 		return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...)}
 	}
-	own := c.agent != "" && waggle.SameName(waggle.MemberName(c.agent), ao.As) && strings.EqualFold(c.team, string(s.Team))
+	own := c.agent != "" && protocol.SameName(protocol.MemberName(c.agent), ao.As) && strings.EqualFold(c.team, string(s.Team))
 	switch {
-	case c.agent != "" && !waggle.SameName(waggle.MemberName(c.agent), ao.As):
+	case c.agent != "" && !protocol.SameName(protocol.MemberName(c.agent), ao.As):
 		return refuse("process %d says that it is %.80q (--agent-name), not %s", ao.PID, c.agent, ao.As)
 	case c.team != "" && !strings.EqualFold(c.team, string(s.Team)):
 		return refuse("process %d says that it is of team %.80q (--team-name), not of %s", ao.PID, c.team, s.Team)

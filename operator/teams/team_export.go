@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/protocol"
 	"waggle/task"
 )
 
@@ -22,7 +22,7 @@ import (
 type TeamExport struct {
 	Team          string
 	Created       time.Time
-	ActiveMembers []waggle.MemberName
+	ActiveMembers []protocol.MemberName
 	TotalMembers  int
 	Description   string
 	Dialect       string
@@ -68,7 +68,7 @@ type TeamTask struct {
 
 // ExportTeam reads a team. Problems has what cannot be read; the rest is returned. It takes no lock
 // and marks nothing.
-func (o Operator) ExportTeam(ctx context.Context, name waggle.TeamName) (*TeamExport, error) {
+func (o Operator) ExportTeam(ctx context.Context, name protocol.TeamName) (*TeamExport, error) {
 	tv, err := inspect.Of(o.Operator).Team(ctx, name)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (e *TeamExport) problem(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
-func (e *TeamExport) tasks(ctx context.Context, dir string, name waggle.TeamName) error {
+func (e *TeamExport) tasks(ctx context.Context, dir string, name protocol.TeamName) error {
 	board, err := task.Open(dir, name, task.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

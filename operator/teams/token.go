@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
@@ -49,11 +49,11 @@ const DefaultTokenLife = 10 * time.Minute
 // MintToken makes a token with which one process that waggle does not start can join a team as m.
 // Only the operator may make one: the call of a member's process is refused and recorded. life 0
 // means DefaultTokenLife.
-func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfile.FileMember, life time.Duration) (Minted, error) {
+func (o Operator) MintToken(ctx context.Context, name protocol.TeamName, m teamfile.FileMember, life time.Duration) (Minted, error) {
 	if life == 0 {
 		life = DefaultTokenLife
 	}
-	if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
+	if _, err := protocol.ParseNewMember(string(m.Name)); err != nil {
 		return Minted{}, &operator.Error{Kind: operator.Usage, Op: "token", Err: err}
 	}
 	if life < 0 || life > 24*time.Hour {
@@ -94,7 +94,7 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State
 		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Next: operator.NextToken.With()}
 	}
 	teamName, secret, ok := strings.Cut(strings.TrimSpace(token), ":")
-	name, err := waggle.ParseTeam(teamName)
+	name, err := protocol.ParseTeam(teamName)
 	if !ok || err != nil || secret == "" {
 		return nil, added, "", refuse("that is no token: it has the form TEAM:SECRET")
 	}

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/task"
 	"waggle/team"
 )
@@ -37,7 +37,7 @@ func (p Problem) String() string {
 // belongs, or was. It changes nothing and takes no
 // lock; a file that is being written in place is read again. An empty list means that all of them
 // are valid.
-func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem, error) {
+func (o Operator) Validate(ctx context.Context, name protocol.TeamName) ([]Problem, error) {
 	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (v *validation) mailboxes(dir, extension string, check func([]byte) []jsono
 			continue // locks, and files that were set aside
 		}
 		path := filepath.Join(dir, e.Name())
-		if _, err := waggle.ParseMember(stem); err != nil {
+		if _, err := protocol.ParseMember(stem); err != nil {
 			v.add(path, "", "the name of the file: %v", err)
 		}
 		if err := v.file(path, check); err != nil {
@@ -167,7 +167,7 @@ func (v *validation) mixed(array, lines string) {
 }
 
 // tasks checks the task list and the members' files beside it.
-func (v *validation) tasks(dir string, name waggle.TeamName) error {
+func (v *validation) tasks(dir string, name protocol.TeamName) error {
 	entries, err := v.entries(dir)
 	if err != nil {
 		return err

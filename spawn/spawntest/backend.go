@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 

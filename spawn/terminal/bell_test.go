@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn/terminal"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
 	"waggle/spawn"
 )
 

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"waggle/internal/logfile"
+	"waggle/internal/fs/logfile"
 	"waggle/internal/peer"
 	"waggle/spawn"
 )

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )

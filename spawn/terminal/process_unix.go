@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"waggle/internal/atomicfile"
+	"waggle/internal/fs/atomicfile"
 	"waggle/spawn"
 )
 

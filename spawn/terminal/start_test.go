@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"

@@ -18,7 +18,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"

@@ -13,10 +13,10 @@ import (
 	"os/signal"
 	"time"
 
-	"waggle"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/poll"
+	"waggle/protocol"
 )
 
 func main() {
@@ -26,7 +26,7 @@ func main() {
 		log.Fatal("usage: monitor ROOT STATE TEAM")
 	}
 	op := operator.At(os.Args[1], os.Args[2], poll.Minter{Now: time.Now, Rand: rand.Reader})
-	name := waggle.TeamName(os.Args[3])
+	name := protocol.TeamName(os.Args[3])
 	s, err := op.Open(ctx, name, operator.Act)
 	if err != nil {
 		log.Fatalf("team %s: %v", name, err)

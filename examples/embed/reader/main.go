@@ -11,9 +11,9 @@ import (
 	"os"
 	"os/signal"
 
-	"waggle"
 	"waggle/boxes"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -23,12 +23,12 @@ func main() {
 	if len(os.Args) != 4 {
 		log.Fatal("usage: reader ROOT TEAM MEMBER")
 	}
-	name, err := waggle.ParseTeam(os.Args[2])
+	name, err := protocol.ParseTeam(os.Args[2])
 	if err != nil {
 		log.Fatal(err)
 	}
 	mail := boxes.Of(team.Root{Path: os.Args[1]}, name)
-	box, err := mail.Open(waggle.MemberName(os.Args[3]), mailbox.Options{})
+	box, err := mail.Open(protocol.MemberName(os.Args[3]), mailbox.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func main() {
 		for _, e := range entries {
 			if !seen[e.ID] {
 				seen[e.ID] = true
-				fmt.Printf("%s: %s: %s\n", e.Envelope.From, waggle.Decode(e.Envelope).Kind, e.Envelope.Text)
+				fmt.Printf("%s: %s: %s\n", e.Envelope.From, protocol.Decode(e.Envelope).Kind, e.Envelope.Text)
 			}
 		}
 		if _, more := <-nudges; !more {

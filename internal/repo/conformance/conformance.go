@@ -30,7 +30,7 @@ type Requirement struct {
 
 // outside are the packages whose tests have the command line, another program or a real client on the
 // other side.
-var outside = []string{"internal/cli", "internal/claudemembertest", "internal/commandtest", "internal/crashtest", "internal/foreigntest", "internal/sessiontest", "internal/storetest"}
+var outside = []string{"internal/face/cli", "internal/test/claudemembertest", "internal/test/commandtest", "internal/test/crashtest", "internal/test/foreigntest", "internal/test/sessiontest", "internal/test/storetest"}
 
 // Proof is a test, or why there is none to have.
 type Proof struct {

@@ -35,17 +35,17 @@ func TestEveryRequirementHasItsTests(t *testing.T) {
 
 // TestMissing: a test and a script that are not in the sources are named.
 func TestMissing(t *testing.T) {
-	reqs, err := conformance.Parse("000 | a | control.TestA/x | .TestB | internal/cli.TestScripts/here\n000 | c | control.TestC | internal/cli.TestScripts/gone | task.TestD\n")
+	reqs, err := conformance.Parse("000 | a | control.TestA/x | .TestB | internal/face/cli.TestScripts/here\n000 | c | control.TestC | internal/face/cli.TestScripts/gone | task.TestD\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := conformance.Missing(fstest.MapFS{
-		"control/a_test.go":                       {Data: []byte("package control\n\nfunc TestA() {}\n\nfunc (x) TestC() {}\n")},
-		"b_test.go":                               {Data: []byte("package b\n\nfunc TestB() {}\n")},
-		"internal/cli/s_test.go":                  {Data: []byte("package cli\n\nfunc TestScripts() {}\n")},
-		"internal/cli/testdata/script/here.txtar": {},
+		"control/a_test.go":           {Data: []byte("package control\n\nfunc TestA() {}\n\nfunc (x) TestC() {}\n")},
+		"b_test.go":                   {Data: []byte("package b\n\nfunc TestB() {}\n")},
+		"internal/face/cli/s_test.go": {Data: []byte("package cli\n\nfunc TestScripts() {}\n")},
+		"internal/face/cli/testdata/script/here.txtar": {},
 	}, reqs)
-	want := []string{"control.TestC", "internal/cli.TestScripts/gone", "task.TestD"}
+	want := []string{"control.TestC", "internal/face/cli.TestScripts/gone", "task.TestD"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -81,7 +81,7 @@ func TestEveryKindOfEveryDocument(t *testing.T) {
 // TestParseRefuses: a line without a cell, or with one that is no test, is an error with
 // its number.
 func TestParseRefuses(t *testing.T) {
-	const good = "000 | text | control.TestA | .TestB/c | internal/cli.TestC\n"
+	const good = "000 | text | control.TestA | .TestB/c | internal/face/cli.TestC\n"
 	for _, c := range []struct{ line, want string }{
 		{"000 | text | control.TestA |", `:2: "" names no test`},
 		{"000 | text | | .TestB", `:2: "" names no test`},
@@ -92,7 +92,7 @@ func TestParseRefuses(t *testing.T) {
 		{"000 | | control.TestA | .TestB", ":2: want document"},
 		{"005 | other | control.TestA | .TestB", ":2: want document"},
 		{"001 | other | TestA | .TestB", ":2: \"TestA\" names no test"},
-		{"000 | text | control.TestA | internal/cli.TestB", ":2: it is there twice"},
+		{"000 | text | control.TestA | internal/face/cli.TestB", ":2: it is there twice"},
 		{"000 | other | none: x | none: y | partial: z", ":2: nothing proves it"},
 	} {
 		if _, err := conformance.Parse(good + c.line); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -32,9 +32,6 @@ func TestWrittenFields(t *testing.T) {
 			continue
 		}
 		dir := strings.TrimSuffix(m[1], ".")
-		if dir == "" {
-			dir = "."
-		}
 		reqs = append(reqs, conformance.Requirement{Writes: conformance.Proof{Package: dir, Test: m[2]}, Reads: conformance.Proof{None: "written only"}})
 	}
 	missing, err := conformance.Missing(os.DirFS(module), reqs)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/cli"
-	"waggle/internal/cli/app"
+	"waggle/internal/face/cli"
+	"waggle/internal/face/cli/app"
 )
 
 // entry is a file of an archive.

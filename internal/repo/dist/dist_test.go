@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // TestReproducible: the same sources in two directories give the same bytes, static,

@@ -93,7 +93,7 @@ func build(root, program, version, goos, goarch string) error {
 	if err != nil {
 		return err
 	}
-	ld := "-s -w -buildid= -X " + strings.TrimSpace(string(module)) + "/internal/cli.release=" + version
+	ld := "-s -w -buildid= -X " + strings.TrimSpace(string(module)) + "/internal/face/cli.release=" + version
 	cmd := exec.Command("go", "-C", root, "build", "-trimpath", "-buildvcs=false", "-ldflags", ld, "-o", program, "./cmd/waggle")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off")
 	if said, err := cmd.CombinedOutput(); err != nil {

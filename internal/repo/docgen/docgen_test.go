@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"waggle/internal/cli"
-	"waggle/internal/cli/app"
+	"waggle/internal/face/cli"
+	"waggle/internal/face/cli/app"
 	"waggle/machine"
 )
 

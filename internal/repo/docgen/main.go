@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle/internal/cli"
-	"waggle/internal/cli/app"
+	"waggle/internal/face/cli"
+	"waggle/internal/face/cli/app"
 	"waggle/internal/repo/docgen/section"
 )
 

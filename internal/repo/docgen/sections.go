@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle"
 	"waggle/internal/repo/docgen/fields"
 	"waggle/machine"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // sections are what a page may ask for, by the name in its marker.
@@ -34,7 +34,7 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 // kinds is the table of payloads.
 func kinds() string {
 	rows := [][]string{{"kind", "from", "to", "meaning", "part", "effect", "an agent may send it"}}
-	for _, k := range waggle.Kinds() {
+	for _, k := range protocol.Kinds() {
 		part := ""
 		switch {
 		case k.Legacy:
@@ -56,8 +56,8 @@ func kinds() string {
 // fieldTables are the tables of fields, one for each kind.
 func fieldTables() string {
 	var b strings.Builder
-	for _, k := range waggle.Kinds() {
-		if rows := fields.Rows(k, waggle.Fields(k.Kind)); rows != nil {
+	for _, k := range protocol.Kinds() {
+		if rows := fields.Rows(k, protocol.Fields(k.Kind)); rows != nil {
 			b.WriteString("### " + string(k.Kind) + "\n\n" + table(rows) + "\n")
 		}
 	}
@@ -86,8 +86,8 @@ func send() string {
 
 // conduct is the table of how each kind is treated: first, again, late, forged.
 func conduct() string {
-	sentBy := map[waggle.Kind]string{waggle.KindText: "anybody", waggle.KindUnknown: "anybody", waggle.KindInvalid: "anybody"}
-	for _, k := range waggle.Kinds() {
+	sentBy := map[protocol.Kind]string{protocol.KindText: "anybody", protocol.KindUnknown: "anybody", protocol.KindInvalid: "anybody"}
+	for _, k := range protocol.Kinds() {
 		sentBy[k.Kind] = k.From
 	}
 	rows := [][]string{{"kind", "sent by", "accepted from", "effect", "again", "late", "forged"}}
@@ -102,7 +102,7 @@ func conduct() string {
 }
 
 // acceptedFrom says from whom a kind has an effect, by which channels.
-func acceptedFrom(k waggle.Kind) string {
+func acceptedFrom(k protocol.Kind) string {
 	var from []string
 	for _, r := range policy.SendTable() {
 		if !slices.Contains(r.Kinds, k) || r.FileTrust || r.From == policy.RoleOperator {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // TestRunSignalsItsGroup: a mutant that kills the group of its tests is found, and the run goes on.

@@ -38,7 +38,7 @@ import (
 // packages are those whose tests must hold every line by themselves. What control folds is
 // in six packages. The corpora of policy are the tests of internal/cmdline, which reads the
 // commands for it.
-var packages = []string{"control,record,machine,message,internal/budget,internal/snapshot", "policy+internal/cmdline", "journal", "mailbox", "internal/atomicfile", "spawn"}
+var packages = []string{"control,record,machine,message,internal/budget,internal/snapshot", "policy+internal/cmdline", "journal", "mailbox", "internal/fs/atomicfile", "spawn"}
 
 // settings are the flags.
 type settings struct {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // tried is one mutant and its result.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 const home = "example.com/x/waggle"
@@ -71,7 +71,7 @@ func TestRenameClone(t *testing.T) {
 			run(t, module, "go", "build", "./...")
 			run(t, module, "go", "vet", "./...")
 		}
-		run(t, dir, "go", "test", "-run", "^TestArch(Rows|World|Module)", ".")
+		run(t, dir, "go", "test", "-run", "^TestArch(Rows|World|Module)", "./internal/house")
 		run(t, dir, "go", "generate", "./...")
 		run(t, filepath.Join(dir, "internal/repo"), "go", "test", "./conformance", "./docgen")
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 // job is one command whose results are kept.

@@ -75,7 +75,7 @@ func (f fuzzing) jobs() (jobs []job) {
 }
 
 // killing is the package that kills teams.
-const killing = "./internal/crashtest"
+const killing = "./internal/test/crashtest"
 
 func soak(ctx context.Context, kills int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
 	if err := os.Chdir("../.."); err != nil { // from the directory of this module
@@ -127,7 +127,7 @@ func longTests(fsys fs.FS) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "internal/testenv" || path == "internal/repo") {
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "internal/test/testenv" || path == "internal/repo") {
 			return fs.SkipDir
 		}
 		dir := "./" + slashpath.Dir(path)

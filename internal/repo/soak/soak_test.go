@@ -59,16 +59,16 @@ func TestRun(t *testing.T) {
 func TestLongTests(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	got, err := longTests(fstest.MapFS{
-		"a/a_test.go":                   file("testenv.Scale(1, 2)"),
-		"a/b_test.go":                   file("testenv.Soak()"),
-		"b/b.go":                        file("testenv.Soak()"),
-		"b/b_test.go":                   file("nothing"),
-		"c/d/d_test.go":                 file("testenv.Checks(t, 1, 2)"),
-		"c/testdata/x_test.go":          file("testenv.Soak()"),
-		".git/x_test.go":                file("testenv.Soak()"),
-		"internal/testenv/self_test.go": file("testenv.Soak()"),
-		"internal/repo/x/x_test.go":     file("testenv.Soak()"),
-		"top_test.go":                   file("testenv.Soak()"),
+		"a/a_test.go":                        file("testenv.Scale(1, 2)"),
+		"a/b_test.go":                        file("testenv.Soak()"),
+		"b/b.go":                             file("testenv.Soak()"),
+		"b/b_test.go":                        file("nothing"),
+		"c/d/d_test.go":                      file("testenv.Checks(t, 1, 2)"),
+		"c/testdata/x_test.go":               file("testenv.Soak()"),
+		".git/x_test.go":                     file("testenv.Soak()"),
+		"internal/test/testenv/self_test.go": file("testenv.Soak()"),
+		"internal/repo/x/x_test.go":          file("testenv.Soak()"),
+		"top_test.go":                        file("testenv.Soak()"),
 	})
 	if d := cmp.Diff([]string{"./a", "./c/d", "."}, got); err != nil || d != "" {
 		t.Error(err, d)

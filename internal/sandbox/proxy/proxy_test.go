@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waggle/internal/sandbox/proxy"
-	"waggle/internal/testenv"
+	"waggle/internal/test/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // noteSize is the largest size of one note.

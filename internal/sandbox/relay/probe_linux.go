@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // probe tests the promises of the sandbox from inside, and writes the points as JSON.

@@ -28,7 +28,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/internal/jsonobj"
+	"waggle/internal/json/jsonobj"
 )
 
 // Subcommand is the hidden subcommand whose main calls Main.

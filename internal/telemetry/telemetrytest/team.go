@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -91,7 +91,7 @@ func (f *Team) Life() []func() {
 	var k record.Key
 	return []func(){
 		func() {
-			f.add(f.lj, operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+			f.add(f.lj, operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: 1})
 			f.add(f.lj, operator, record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}})
 		},
 		func() {
@@ -105,7 +105,7 @@ func (f *Team) Life() []func() {
 		},
 		func() {
 			f.do(f.wj, ada, func() (ds []journal.Draft, err error) {
-				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"npm run ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
+				k, ds, err = f.w.Ask(protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"npm run ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
 				return ds, err
 			})
 		},
@@ -115,7 +115,7 @@ func (f *Team) Life() []func() {
 				f.t.Fatal(err)
 			}
 			f.do(f.lj, lead, func() ([]journal.Draft, error) {
-				return f.l.See(message.Incoming{Entry: "e", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, f.w), nil
+				return f.l.See(message.Incoming{Entry: "e", Box: protocol.Lead, Envelope: env, Decoded: protocol.Decode(env)}, f.w), nil
 			})
 		},
 		func() {
@@ -132,13 +132,13 @@ func (f *Team) Life() []func() {
 				f.t.Fatal(err)
 			}
 			f.do(f.wj, ada, func() ([]journal.Draft, error) {
-				return f.w.Receive(message.Incoming{Entry: "a", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, f.l), nil
+				return f.w.Receive(message.Incoming{Entry: "a", Box: "ada", Envelope: env, Decoded: protocol.Decode(env)}, f.l), nil
 			})
 			f.do(f.lj, lead, func() ([]journal.Draft, error) { return f.l.Settle(f.w), nil })
 		},
 		func() {
 			f.do(f.wj, ada, func() ([]journal.Draft, error) {
-				return f.w.Say(waggle.IdleNotification{From: "ada", Timestamp: waggle.FormatTime(f.now), IdleReason: "failed", FailureReason: Secret}, record.Said{Failed: true, Note: Secret}, f.l, f.mint())
+				return f.w.Say(protocol.IdleNotification{From: "ada", Timestamp: protocol.FormatTime(f.now), IdleReason: "failed", FailureReason: Secret}, record.Said{Failed: true, Note: Secret}, f.l, f.mint())
 			})
 		},
 		func() { f.add(f.lj, lead, record.KindEnded, record.Ended{How: "down"}) },

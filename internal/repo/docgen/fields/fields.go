@@ -1,17 +1,17 @@
 // Package fields writes the documents' tables of fields: one for each kind of message,
-// made of waggle.Fields.
+// made of protocol.Fields.
 package fields
 
 import (
 	"slices"
 	"strings"
 
-	"waggle"
+	"waggle/protocol"
 )
 
 // Rows is the table of a kind with these fields; the first row is the head. It is nil for a
 // kind without fields.
-func Rows(info waggle.KindInfo, list []waggle.Field) [][]string {
+func Rows(info protocol.KindInfo, list []protocol.Field) [][]string {
 	if list == nil {
 		return nil
 	}
@@ -19,7 +19,7 @@ func Rows(info waggle.KindInfo, list []waggle.Field) [][]string {
 	return append(rows, rowsOf(info, "", list)...)
 }
 
-func rowsOf(info waggle.KindInfo, in string, list []waggle.Field) (rows [][]string) {
+func rowsOf(info protocol.KindInfo, in string, list []protocol.Field) (rows [][]string) {
 	for _, f := range list {
 		rows = append(rows, []string{
 			code(in + f.Name), onWire(f), inCatalog(f), alsoRead(f), value(f), weight(info, f), f.Doc,
@@ -29,8 +29,8 @@ func rowsOf(info waggle.KindInfo, in string, list []waggle.Field) (rows [][]stri
 	return rows
 }
 
-func onWire(f waggle.Field) string {
-	s, ok := spelling(f, waggle.DialectWire)
+func onWire(f protocol.Field) string {
+	s, ok := spelling(f, protocol.DialectWire)
 	switch {
 	case !ok:
 		return ""
@@ -44,24 +44,24 @@ func onWire(f waggle.Field) string {
 	return "when there is one"
 }
 
-func inCatalog(f waggle.Field) string {
-	if s, ok := spelling(f, waggle.DialectCatalog); ok && s.Written {
+func inCatalog(f protocol.Field) string {
+	if s, ok := spelling(f, protocol.DialectCatalog); ok && s.Written {
 		return code(s.Path)
 	}
 	return ""
 }
 
-func spelling(f waggle.Field, d waggle.Dialect) (waggle.Spelling, bool) {
+func spelling(f protocol.Field, d protocol.Dialect) (protocol.Spelling, bool) {
 	for _, s := range f.Spellings {
 		if s.Dialect == d {
 			return s, true
 		}
 	}
-	return waggle.Spelling{}, false
+	return protocol.Spelling{}, false
 }
 
 // alsoRead lists the spellings of the other dialects and of none.
-func alsoRead(f waggle.Field) string {
+func alsoRead(f protocol.Field) string {
 	var list []string
 	add := func(path string) {
 		if path != f.Name && !slices.Contains(list, code(path)) {
@@ -69,7 +69,7 @@ func alsoRead(f waggle.Field) string {
 		}
 	}
 	for _, s := range f.Spellings {
-		if s.Dialect != waggle.DialectCatalog || !s.Written {
+		if s.Dialect != protocol.DialectCatalog || !s.Written {
 			add(s.Path)
 		}
 	}
@@ -79,7 +79,7 @@ func alsoRead(f waggle.Field) string {
 	return strings.Join(list, ", ")
 }
 
-func value(f waggle.Field) string {
+func value(f protocol.Field) string {
 	text := string(f.Type)
 	if len(f.Choices) > 0 {
 		text = strings.Join(f.Choices, ", ")
@@ -94,7 +94,7 @@ func value(f waggle.Field) string {
 }
 
 // weight says who decides by a field, or on it.
-func weight(info waggle.KindInfo, f waggle.Field) string {
+func weight(info protocol.KindInfo, f protocol.Field) string {
 	switch {
 	case !f.Decides:
 		return ""

@@ -1,0 +1,3 @@
+package claudeaccount_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,0 +1,3 @@
+package claudesessions_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

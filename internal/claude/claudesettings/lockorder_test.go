@@ -1,0 +1,3 @@
+package claudesettings_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

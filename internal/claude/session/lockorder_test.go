@@ -1,0 +1,3 @@
+package session_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package demo
-
-import _ "waggle/internal/atomicfile/ordertest"

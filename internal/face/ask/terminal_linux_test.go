@@ -1,0 +1,278 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"waggle/internal/face/ask"
+)
+
+// rig is a terminal with a test at its other end.
+type rig struct {
+	t        *testing.T
+	far, tty *os.File
+	mu       sync.Mutex
+	seen     strings.Builder
+	more     chan struct{}
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	blocking, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err = errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
+		t.Fatal(err)
+	}
+	far := os.NewFile(uintptr(fd), "far end") // its Close ends a Read
+	r := &rig{t: t, far: far, tty: tty, more: make(chan struct{}, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 4096)
+		for {
+			n, err := far.Read(buf)
+			r.mu.Lock()
+			r.seen.Write(buf[:n])
+			r.mu.Unlock()
+			select {
+			case r.more <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_, _ = tty.Close(), far.Close() // a test may have closed them
+		<-done
+	})
+	return r
+}
+
+func (r *rig) wait(text string) {
+	r.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		r.mu.Lock()
+		all := r.seen.String()
+		r.mu.Unlock()
+		if strings.Contains(all, text) {
+			return
+		}
+		select {
+		case <-r.more:
+		case <-deadline:
+			r.t.Fatalf("the terminal never showed %q: %q", text, all)
+		}
+	}
+}
+
+func (r *rig) modes() *unix.Termios {
+	r.t.Helper()
+	m, err := unix.IoctlGetTermios(int(r.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m
+}
+
+func (r *rig) open() *ask.Terminal {
+	r.t.Helper()
+	x, err := ask.New(r.tty, r.tty, ask.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return x
+}
+
+// TestModes: while a question stands there is no canonical mode and no echo, but signals
+// and output processing; afterwards the modes are as they were.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before := *r.modes()
+	x := r.open()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	asked := make(chan error)
+	go func() {
+		_, err := x.Ask(ctx, low)
+		asked <- err
+	}()
+	r.wait("allow it?")
+	m := r.modes()
+	if m.Lflag&(unix.ICANON|unix.ECHO) != 0 || m.Lflag&unix.ISIG == 0 || m.Oflag&unix.OPOST == 0 {
+		t.Errorf("modes while it asks: local %#x, output %#x", m.Lflag, m.Oflag)
+	}
+	if _, err := x.Lend(); !errors.Is(err, ask.ErrBusy) {
+		t.Errorf("lent while a question stands: %v", err)
+	}
+	out := x.Output(r.tty)
+	if _, err := io.WriteString(out, "bob has left\n"); err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("bob took it back")
+	cancel(gone)
+	if err := <-asked; !errors.Is(err, gone) {
+		t.Errorf("withdrawn: %v", err)
+	}
+	r.wait("bob took it back")
+	r.wait("bob has left")
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := *r.modes(); after != before {
+		t.Errorf("modes %+v, want %+v", after, before)
+	}
+	if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrClosed) {
+		t.Errorf("asked after Close: %v", err)
+	}
+}
+
+// TestPanic: a panic of the Terminal's owner leaves the modes as they were.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before := *r.modes()
+	var wg sync.WaitGroup
+	func() {
+		defer func() {
+			if p := recover(); p != "trouble" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		x := r.open()
+		defer x.Close()
+		wg.Go(func() {
+			if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrClosed) {
+				t.Errorf("the question that was open: %v", err)
+			}
+		})
+		r.wait("allow it?")
+		panic("trouble")
+	}()
+	wg.Wait()
+	if after := *r.modes(); after != before {
+		t.Errorf("modes %+v, want %+v", after, before)
+	}
+}
+
+// killed leaves a terminal in the state that a process leaves when it is killed while it asks.
+func killed(t *testing.T, r *rig) (before unix.Termios) {
+	before = *r.modes()
+	x := r.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = x.Ask(ctx, low) }) // it is withdrawn
+	r.wait("allow it?")
+	left := *r.modes()
+	cancel()
+	wg.Wait()
+	x.Close()
+	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &left); err != nil {
+		t.Fatal(err)
+	}
+	return before
+}
+
+// TestRepair: canonical mode and echo are on again after a process was killed; modes of
+// other programs are left alone.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before := killed(t, r)
+	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
+		t.Fatal(err)
+	}
+	if after := *r.modes(); after != before {
+		t.Errorf("modes %+v, want %+v", after, before)
+	}
+	others := before
+	others.Lflag &^= unix.ICANON | unix.ECHO
+	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &others); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
+		t.Fatal(err)
+	}
+	if after := *r.modes(); after != others {
+		t.Errorf("another program's modes were changed to %+v", after)
+	}
+}
+
+// TestAskRepairs: a question on such a terminal leaves sane modes, too.
+func TestAskRepairs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before := killed(t, r)
+	x := r.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	q := low
+	q.Text = "another"
+	wg.Go(func() { _, _ = x.Ask(ctx, q) }) // it is withdrawn
+	r.wait("another")
+	cancel()
+	wg.Wait()
+	x.Close()
+	if after := *r.modes(); after != before {
+		t.Errorf("modes %+v, want %+v", after, before)
+	}
+}
+
+// TestGone: when the terminal goes away, open questions fail and later ones, too.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	x := r.open()
+	defer x.Close()
+	asked := make(chan error)
+	go func() {
+		_, err := x.Ask(t.Context(), low)
+		asked <- err
+	}()
+	r.wait("allow it?")
+	r.far.Close()
+	if err := <-asked; err == nil || errors.Is(err, ask.ErrClosed) {
+		t.Errorf("the terminal is gone: %v", err)
+	}
+	if _, err := x.Ask(t.Context(), low); err == nil {
+		t.Error("asked on a terminal that is gone")
+	}
+}
+
+// TestLend: while another reader has the terminal nothing is asked.
+func TestLend(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	x := r.open()
+	defer x.Close()
+	back, err := x.Lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrLent) {
+		t.Errorf("asked while it is lent: %v", err)
+	}
+	if _, err := x.Lend(); !errors.Is(err, ask.ErrBusy) {
+		t.Errorf("lent twice: %v", err)
+	}
+	back()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := x.Ask(ctx, low); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked afterwards: %v", err)
+	}
+}

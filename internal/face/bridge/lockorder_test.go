@@ -1,0 +1,3 @@
+package bridge_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/view"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/policy"
+)
+
+// Completion reads files and never fails: on an error it offers no names.
+
+func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	op, err := a.Op()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := op.Root.Names()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.pick()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	members, err := inspect.Of(op).Listed(context.Background(), name)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, m := range members {
+		out = append(out, string(m.Name)+"\t"+m.AgentType)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteTasks offers the ids of tasks that are not completed.
+func (a *App) CompleteTasks(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.pickTasks()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	tasks, err := board.Of(op).OpenTasks(context.Background(), name)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, t := range tasks {
+		if !slices.Contains(args, string(t.ID)) {
+			out = append(out, string(t.ID)+"\t"+operator.Visible(t.Subject))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteRequests offers the ids of open questions.
+func (a *App) CompleteRequests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		out = append(out, view.RequestID(q)+"\t"+operator.Visible(q.Member+" "+q.Tool))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompletePlans offers the open plans and their members.
+func (a *App) CompletePlans(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		if q.Plan != "" {
+			out = append(out, q.Member+"\trevision "+strconv.Itoa(q.Revision), q.ID+"\t"+q.Member)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteHosts offers the hosts of open requests.
+func (a *App) CompleteHosts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		if q.Host != "" && len(args) == 0 {
+			out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+decide.ShownHost(q.Host, q.Port)))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteModes offers members, then modes.
+func (a *App) CompleteModes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.CompleteMembers(cmd, args, word)
+	}
+	var out []string
+	for _, m := range policy.Modes() {
+		out = append(out, string(m.Mode)+"\t"+m.Meaning)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteRules offers the rules in force.
+func (a *App) CompleteRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.pick()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return decide.Of(op).Rules(context.Background(), name), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *App) openQuestions() []decide.Request {
+	op, err := a.Op()
+	if err != nil {
+		return nil
+	}
+	name, err := op.Pick(a.Flags.Team)
+	if err != nil {
+		name = "" // sessions can be read without a team
+	}
+	return decide.Of(op).OpenRequests(context.Background(), name, a.Flags.Team == "")
+}
+
+// CompletePast offers the present and past teams.
+func (a *App) CompletePast(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, err := a.Op()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := inspect.Of(op).PastNames()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, n.ID+"\tof "+n.Opened)
+		if n.Name != "" {
+			out = append(out, n.Name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

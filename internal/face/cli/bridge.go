@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/bridge"
+	"waggle/internal/face/cli/app"
+)
+
+func bridgeCmd(a *app.App) *cobra.Command {
+	var listen string
+	var origins []string
+	var where bool
+	cmd := &cobra.Command{
+		Use:   "bridge",
+		Short: "Serve editors: messages and questions in your editor, answers from it",
+		Long: `Serve editors on this machine's loopback until the command is interrupted. An editor's
+extension connects over a WebSocket and registers an id. It gets the team's messages and
+the open requests, which it can answer. Messages to bridge:ID wait until that editor has
+taken them.
+
+A program that has the token acts as the operator. The token is in a private file, and
+--where prints it. A web page can connect only if --allow-origin names its origin.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, name, err := a.Team()
+			if err != nil {
+				return err
+			}
+			if where {
+				e, err := bridge.Find(cmd.Context(), op, name)
+				if err != nil {
+					return err
+				}
+				return sayEndpoint(a, e)
+			}
+			var said error
+			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Explain: app.Explain, Rand: a.Rand, Log: op.Log,
+				Ready: func(e bridge.Endpoint) {
+					a.Talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
+					if a.Flags.JSON {
+						said = a.Line(e)
+					}
+				}})
+			if err == nil {
+				err = said
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "loopback address and port (default a free port of 127.0.0.1)")
+	cmd.Flags().StringArrayVar(&origins, "allow-origin", nil, "allow web pages of this origin to connect; may be repeated")
+	cmd.Flags().BoolVar(&where, "where", false, "only print the URL and the token of the running bridge")
+	return cmd
+}
+
+func sayEndpoint(a *app.App, e bridge.Endpoint) error {
+	if a.Flags.JSON {
+		return a.Document(e)
+	}
+	a.Say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID)
+	return nil
+}

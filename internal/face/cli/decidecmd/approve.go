@@ -1,0 +1,323 @@
+package decidecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/control"
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/policyview"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+	"waggle/protocol"
+)
+
+// answerFlags are the common flags of approve and deny.
+type answerFlags struct {
+	digest string
+	group  string // the argument, when it is the id of a group
+	// approve
+	input, rule, scope, expires string
+	yes                         bool
+	// deny
+	reason string
+}
+
+// Start starts the member of a proposal that the person has approved.
+type Start func(ctx context.Context, a *app.App, q decide.Request) error
+
+// Approve is waggle approve; start is how it starts proposals.
+func Approve(a *app.App, start Start) *cobra.Command {
+	var f answerFlags
+	cmd := &cobra.Command{
+		Use:   "approve ID… | NAME | GROUP",
+		Short: "Allow requests, each exactly as it was shown",
+		Long: `Allow requests, each exactly as it was shown. ID is a request's handle, as pending shows
+it, or its id; of an open request it may be shortened while it names one only. The name of
+a member stands for its one open request: on a terminal the command asks about it, in six
+lines, without one it is exit 2 with the handle. The key v shows all of the request; where
+the lines cannot show what would run, nothing is allowed before that. The key r also adds
+the rule that they show. A request of high risk is allowed by typing its handle.
+
+GROUP is the id of a group, which pending and show print with all that it covers: exactly
+those requests with exactly those inputs. It is no pattern, which would also answer
+requests that you were not shown: waggle show 'Bash(go test:*)' prints the requests of a
+pattern and the id. Requests of high risk, plans and hosts cannot be answered as a
+group: answer them by their ids.
+
+--input runs the given input instead of the requested one. The command shows it again,
+with a digest of its own, and asks on a terminal once more, unless --yes.
+
+--rule adds a rule with the answer, as a second act after the decision: a rule that covers
+the allowed call, or the number of one that show prints (--rule 1). It applies to the
+member that asked, with --for team to every member, with --for sessions to sessions that
+waggle does not run (waggle policy sessions), and ends: --until task (with the task that
+the member works on, after a day at the latest), today, 8h, 14d, 18:00 or a date, or
+always (never); default 24h.
+
+The handle of a proposal (waggle new --propose) starts what it proposes: the command shows
+it whole and asks, unless --yes, then does what waggle new does, and prints the same.
+
+Exit 0 also when the request had this answer already ("changed":false); 6 when it was
+decided otherwise, has expired or has another digest; 9 when there is no such request.
+--json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
+"policy".`,
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if done, err := approveProposal(cmd.Context(), a, ids, f, start); done || err != nil {
+				return err
+			}
+			return approve(cmd.Context(), a, ids, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of the requested one")
+	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
+	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
+	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input, nor about a proposal")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func Deny(a *app.App) *cobra.Command {
+	var f answerFlags
+	cmd := &cobra.Command{
+		Use:   "deny ID… | NAME | GROUP",
+		Short: "Deny requests, with a reason for the worker",
+		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
+request of that member and asks whether to deny it (v shows all of it). Ids, groups,
+exit codes and --json are as for approve.`,
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.reason, "message", "m", "", "why")
+	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	return cmd
+}
+
+func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error {
+	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
+	if f.rule == "" && (f.expires != "" || f.scope != "member") {
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for and --until go with --rule"}
+	}
+	if f.rule != "" {
+		l, err := lesson(ctx, a, ids, f)
+		if err != nil {
+			return err
+		}
+		with.Lesson = l
+	}
+	if f.input != "" && len(ids) == 1 {
+		if err := showChanged(ctx, a, ids[0], f); err != nil {
+			return err
+		}
+	}
+	return answerOne(ctx, a, ids, f, with, with.Lesson)
+}
+
+// lesson reads the rule that an answer creates.
+func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*decide.Lesson, error) {
+	if n, err := strconv.Atoi(f.rule); err == nil {
+		if f.rule, err = numbered(ctx, a, ids, f, n); err != nil {
+			return nil, err
+		}
+	}
+	r, err := policy.ParseRule(f.rule)
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Advice: "waggle show ID lists the narrowest rules"}
+	}
+	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
+	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for is member, team or sessions, not " + f.scope}
+	}
+	switch f.expires {
+	case "":
+	case "task":
+		l.Task = true
+	case "always":
+		l.End = time.Time{} // none
+	default:
+		l.End, err = operator.ParseUntil(f.expires, a.Now())
+	}
+	return l, err
+}
+
+// numbered returns the rule that show lists at a place, from 1.
+func numbered(ctx context.Context, a *app.App, ids []string, f answerFlags, n int) (string, error) {
+	if len(ids) != 1 || decide.IsGroup(ids[0]) {
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--rule with a number goes with one request: it is the place of a rule in what show prints of it"}
+	}
+	q, err := find(ctx, a, ids[0])
+	if err == nil && f.input != "" {
+		q, err = findChanged(ctx, a, ids[0], f.input)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(q.Suggest) == 0:
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "no rule should allow what " + q.Handle + " asks"}
+	case n < 1 || n > len(q.Suggest):
+		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: fmt.Sprintf("%s has no rule %d", q.Handle, n), Near: q.Suggest,
+			Next: operator.Next{Step: operator.NextShow, ID: q.Handle}}
+	}
+	return q.Suggest[n-1], nil
+}
+
+// showChanged shows the input that would run instead, and on a terminal asks about it.
+func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) error {
+	q, err := findChanged(ctx, a, id, f.input)
+	if err != nil {
+		return err
+	}
+	above := app.Bold("this runs instead:") + "\n"
+	if f.yes || !a.CanAsk() {
+		app.Fprint(a, a.Err, "%s", above+a.QuestionText(*q, app.Width(a.Err)))
+		return nil
+	}
+	return confirmed(a.RequestYes(ctx, *q, above, "allow it?", false))
+}
+
+// confirmed makes an error of anything but yes.
+func confirmed(yes bool, err error) error {
+	if err == nil && !yes {
+		err = &operator.Error{Kind: operator.Refused, Op: "confirm", Msg: "nothing was decided"}
+	}
+	return err
+}
+
+func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
+	if len(ids) == 1 && (decide.IsGroup(ids[0]) || strings.Contains(ids[0], "(")) { // a pattern is no group's id, which is said there
+		f.group, ids = ids[0], nil
+	}
+	bad := func(msg string) error {
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | NAME | GROUP"}
+	}
+	switch {
+	case f.group == "" && len(ids) == 0:
+		return bad("name a request, a member or a group")
+	case len(ids) > 1 && slices.ContainsFunc(ids, decide.IsGroup):
+		return bad("name requests or one group, not both")
+	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
+		return bad("--digest and --input go with one request")
+	}
+	if len(ids) == 1 && with.Words == nil {
+		if done, err := askNamed(ctx, a, ids[0], f, with); done || err != nil {
+			return err
+		}
+	}
+	if done, err := decideSessions(ctx, a, &ids, f, with); done || err != nil {
+		return err
+	}
+	named := a.Flags.Team != ""
+	op, name, err := teamOf(ctx, a, with.Via, ids, f.group)
+	if err != nil {
+		return err
+	}
+	results, err := answers(ctx, a, op, name, ids, f, with)
+	if err != nil {
+		return err
+	}
+	if named && len(results) == 1 && isUnknown(results[0].Err()) {
+		return elsewhere(ctx, op, name, ids[0], results[0].Err())
+	}
+	return sayLearned(ctx, a, op, name, results, lesson)
+}
+
+// sayLearned makes the rule of answers, nil for none, and prints what was decided and learned.
+func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, results []decide.Decided, lesson *decide.Lesson) error {
+	doc := policyview.Results(results)
+	var learned *decide.PolicyChange
+	if lesson != nil {
+		var err error
+		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
+			return errors.Join(err, sayDecided(a, results))
+		}
+		doc.Policy = learned
+	}
+	if a.Flags.JSON {
+		if err := a.Document(doc); err != nil {
+			return err
+		}
+	}
+	err := sayDecided(a, results)
+	if learned != nil && !a.Flags.JSON {
+		a.ShowPage(policyview.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
+	}
+	return err
+}
+
+// teamOf is the team of the requests, of the group or of the member that a command answers.
+func teamOf(ctx context.Context, a *app.App, via string, ids []string, group string) (op operator.Operator, name protocol.TeamName, err error) {
+	if group != "" && a.Flags.Team == "" {
+		if g, err := findGroup(ctx, a, group); err == nil {
+			a.Flags.Team = g.Team
+		}
+	} else if err := toTeam(ctx, a, via, ids...); err != nil {
+		return op, "", err
+	}
+	if op, name, err = a.Team(); operator.KindOf(err) != operator.Usage || len(ids) != 1 {
+		return op, name, err
+	}
+	e := &operator.Error{Kind: operator.Usage, Op: via}
+	names, nerr := op.Names()
+	if nerr != nil {
+		return op, "", nerr
+	}
+	var of []string
+	for _, n := range names {
+		e.Near = append(e.Near, string(n))
+		if _, ok := memberNamed(ctx, op, n, ids[0]); ok {
+			of = append(of, string(n))
+		}
+	}
+	if len(of) == 0 {
+		return op, "", &control.UnknownRequestError{ID: protocol.RequestID(ids[0])}
+	}
+	e.Msg = fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(of, ", "))
+	e.Advice = fmt.Sprintf("waggle %s %s --team %s", via, ids[0], of[0])
+	return op, "", e
+}
+
+func answers(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, ids []string, f answerFlags, with decide.Answer) ([]decide.Decided, error) {
+	if f.group != "" {
+		return decide.Of(op).DecideGroup(ctx, name, f.group, with)
+	}
+	answers := make([]decide.Answer, len(ids))
+	for i, id := range ids {
+		answers[i] = with
+		answers[i].ID = id
+	}
+	return decide.Of(op).Decide(ctx, name, answers)
+}
+
+// sayDecided prints the result of each answer and returns the first refusal.
+func sayDecided(a *app.App, results []decide.Decided) error {
+	var first error
+	for _, r := range results {
+		if r.Err() != nil {
+			if first == nil {
+				first = r.Err()
+			} else if !a.Flags.JSON {
+				a.Talk("%s %s", app.Red("error:"), operator.Visible(r.Err().Error()))
+			}
+			continue
+		}
+		if !a.Flags.JSON {
+			a.Say("%s", a.Spelled(policyview.DecidedLine(r, a.Clock()), ""))
+		}
+	}
+	return first
+}

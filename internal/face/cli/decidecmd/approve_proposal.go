@@ -1,0 +1,59 @@
+package decidecmd
+
+import (
+	"context"
+	"strings"
+
+	"waggle/internal/face/cli/app"
+	"waggle/operator"
+	"waggle/operator/decide"
+)
+
+// approveProposal shows a proposal that a person names, asks, and starts it. done is false where no proposal is named.
+func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlags, start Start) (done bool, err error) {
+	op, err := a.Op()
+	if err != nil {
+		return false, err
+	}
+	var q *decide.Request
+	for _, id := range ids {
+		of, err := ofSession(ctx, a, op, id)
+		if err != nil {
+			return false, err
+		}
+		if !of {
+			continue
+		}
+		if q, err = decide.Of(op).ShowSession(id); err != nil {
+			return false, err
+		}
+		if q != nil && q.Kind == decide.KindProposal && isMember(ctx, a, id) { // whoever writes a proposal can choose its handle
+			q = nil
+		}
+		if q != nil && q.Kind == decide.KindProposal {
+			break
+		}
+	}
+	usage := func(msg string) error {
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: msg, Next: operator.Next{Step: operator.NextApproveOf, ID: q.Handle}}
+	}
+	switch {
+	case q == nil || q.Kind != decide.KindProposal:
+		return false, nil
+	case len(ids) > 1:
+		return true, usage(q.Handle + " is a proposal: start each by itself")
+	case f.input != "" || f.rule != "" || f.expires != "" || f.scope != "member":
+		return true, usage(q.Handle + " is a proposal, which takes no rule and no other input")
+	case f.digest != "" && (len(f.digest) < 16 || !strings.HasPrefix(q.Digest, f.digest)):
+		return true, &operator.Error{Kind: operator.Refused, Op: "approve", Msg: "the digest is not that of what " + q.Handle + " proposes", Next: operator.Next{Step: operator.NextShowAgain, ID: q.Handle}}
+	case q.Status != decide.StatusOpen || f.yes:
+	case !a.CanAsk():
+		return true, &operator.Error{Kind: operator.Question, Op: "approve", Msg: q.Handle + " is a proposal, and nobody said that its text, which an agent wrote, may start a member",
+			Advice: "waggle show " + q.Handle + " shows it whole; waggle approve " + q.Handle + " --yes starts it"}
+	default:
+		if err := confirmed(a.RequestYes(ctx, *q, "", "start it?", false)); err != nil {
+			return true, err
+		}
+	}
+	return true, start(ctx, a, *q)
+}

@@ -1,0 +1,122 @@
+package decidecmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/page"
+	"waggle/operator"
+	"waggle/operator/decide"
+)
+
+// Away is `waggle away`: whether hooks that hold their client's own dialog back wait for the list.
+func Away(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "away",
+		Short: "Let questions of sessions wait for your answer from the list, or in their terminals only",
+		Long: `Show whether you are away from the terminals of your sessions. Some clients show their own
+dialog only after waggle's hook has ended: Codex always, Claude Code for teammates and
+sub-agents. Such a hook waits for your answer from the list (30 s for Codex, two minutes
+for a teammate) while you are away, or while a screen of waggle (waggle, waggle top) or
+waggle pending --follow is open. Else it ends at once, so that the dialog is there without
+delay; the request is then a row of waggle pending that its own terminal answers.
+
+The dialog of Claude Code's main session is shown beside its hook and never waits for it.
+
+--json: {"on","until","changed","attended"}; until is null without an end, attended says
+whether somebody is there to answer, by this or by a screen.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			return sayAway(a, op, false)
+		},
+	}
+	var until string
+	on := &cobra.Command{
+		Use:   "on",
+		Short: "Let such questions wait for your answer from the list",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("until") {
+				return setAway(cmd.Context(), a, true, time.Time{})
+			}
+			end, err := operator.ParseUntil(until, a.Now())
+			if err != nil {
+				return err
+			}
+			return setAway(cmd.Context(), a, true, end)
+		},
+	}
+	app.WhenVar(on.Flags(), &until, "until", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
+	off := &cobra.Command{
+		Use:   "off",
+		Short: "Let such questions be asked in their terminals at once",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return setAway(cmd.Context(), a, false, time.Time{})
+		},
+	}
+	cmd.AddCommand(on, off)
+	return cmd
+}
+
+// awayDocument is what away prints with --json.
+type awayDocument struct {
+	On       bool    `json:"on"`
+	Until    *string `json:"until"`
+	Changed  bool    `json:"changed"`
+	Attended bool    `json:"attended"`
+}
+
+func setAway(ctx context.Context, a *app.App, on bool, until time.Time) error {
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	changed, err := decide.Of(op).SetAway(ctx, on, until)
+	if err != nil {
+		return err
+	}
+	return sayAway(a, op, changed)
+}
+
+func sayAway(a *app.App, op operator.Operator, changed bool) error {
+	on, until, err := decide.Of(op).Away()
+	if err != nil {
+		return err
+	}
+	doc := awayDocument{On: on, Changed: changed, Attended: decide.Of(op).Attended()}
+	end := ""
+	if on && !until.IsZero() {
+		stamp := page.Stamp(until)
+		doc.Until, end = &stamp, " until "+page.Clock(until, a.Clock())
+	}
+	state, means := "off", ": a question that would hold its session's own dialog back is asked there at once"
+	switch {
+	case a.Flags.JSON:
+		return a.Document(doc)
+	case doc.On:
+		state, means = "on", end+": questions of sessions wait for your answer from the list"
+	case doc.Attended:
+		means = ", and a screen or pending --follow is open: questions of sessions wait for your answer from the list while it is"
+	}
+	a.ShowPage(page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}}, "", nil)
+	return nil
+}
+
+// Attend says until release that a person sees here what waits. A failure is a note: what is shown is right all
+// the same.
+func Attend(a *app.App, op operator.Operator) (release func()) {
+	done, err := decide.Of(op).Attend()
+	if err != nil {
+		a.Talk("%s sessions do not wait for your answer here: %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
+		return func() {}
+	}
+	return func() { _ = done() } // the end of the process releases it, too
+}

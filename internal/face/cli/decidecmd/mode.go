@@ -1,0 +1,66 @@
+package decidecmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/policyview"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+	"waggle/protocol"
+)
+
+func Mode(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mode [NAME MODE]",
+		Short: "Show the members' permission modes, or set one",
+		Long: `Show the members' permission modes, or set one. NAME '*' is the team: its mode applies to
+every member without a mode of its own. MODE is one of
+` + modeList() + `
+The mode applies to the next call once it is recorded. A member that needs an approved
+plan still needs it. --json: {"team","version","changed","members":[{"name","state",
+"version","mode"}]}; state is applied, pending or unsupported.`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return fmt.Errorf("want NAME and MODE, or neither")
+			}
+			return nil
+		}),
+		ValidArgsFunction: a.CompleteModes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+					v, err := decide.Of(op).Policy(cmd.Context(), name, "")
+					if err != nil {
+						return app.Answer{}, err
+					}
+					return app.Answer{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}, nil
+				})
+			}
+			op, name, err := a.Team()
+			if err != nil {
+				return err
+			}
+			m, err := policy.ParseMode(args[1])
+			if err != nil {
+				return &operator.Error{Kind: operator.Usage, Op: "mode", Err: err}
+			}
+			c, err := decide.Of(op).SetMode(cmd.Context(), name, args[0], m)
+			if err != nil {
+				return err
+			}
+			return changed(a, c, "mode "+string(m))
+		},
+	}
+}
+
+func modeList() string {
+	s := ""
+	for _, m := range policy.Modes() {
+		s += fmt.Sprintf("  %s\n    %s\n", m.Mode, m.Meaning)
+	}
+	return s
+}

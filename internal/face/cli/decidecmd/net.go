@@ -1,0 +1,231 @@
+package decidecmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/policyview"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/protocol"
+	"waggle/record"
+)
+
+func Net(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "net",
+		Short: "Network access, per host and port: open requests, standing answers, allow, deny",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "pending",
+		Short: "List the hosts of open requests",
+		Long: `List the hosts that members ask for. Several requests of a member for one host are one
+line, and one answer answers all of them. Without an enforced sandbox an answer binds only
+what keeps to it. --json: {"pending":[{"host","port","shown","member","instance","ids",
+"reason","age_s","expires_at","status","enforced","sandbox"}]}; several hosts that are
+asked for as a whole are one "host", joined by commas.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
+	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false), netRevokeCmd(a))
+	return cmd
+}
+
+func netPending(ctx context.Context, a *app.App) error {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+		ns, err := decide.Of(op).NetPending(ctx, name)
+		if err != nil {
+			return app.Answer{}, err
+		}
+		x := app.Answer{Doc: policyview.NetPending(ns, a.Now()), Page: policyview.NetPendingPage(ns, a.Now()),
+			Talk: app.Faint("next:") + " waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON"}
+		if len(ns) == 0 {
+			x.None = "no member asks for a host"
+		}
+		return x, nil
+	})
+}
+
+func netListCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list [NAME]",
+		Aliases: []string{"ls"},
+		Short:   "List the standing answers",
+		Long: `List the answers that apply to later requests, with NAME those for that member, who gave
+each, and whether a sandbox enforces it for the member's commands. Without an enforced
+sandbox an answer binds only tools that ask. A deny rule for a host
+(WebFetch(domain:HOST)) and a mode that denies every host close what an answer allows:
+the row names them.
+--json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from","by",
+"enforced","sandbox","closed"}]}.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				a.Flags.As, a.Flags.Team = args[0], of
+			}
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+				v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				x := app.Answer{Doc: policyview.GrantList{Hosts: v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
+				if len(v.Hosts) == 0 {
+					x.None = "no answer about a host stands"
+				}
+				return x, nil
+			})
+		},
+	}
+}
+
+const netLong = ` TARGET is the handle or the id of an open request, HOST, HOST:PORT or
+HOST:* for every port; HOST may be *.NAME for the hosts below a name, and an IPv6 address
+with a port is in brackets. What has a dot or a colon is a host. The command answers every
+open request for the target, each by its own id; one for several hosts is answered as a
+whole: allowed when the target covers all of them, denied when it covers one.
+
+Without a flag the answer covers the open requests only. With --session it applies to the
+member until it leaves, with --until 2h, 18:00 or a date until then: it answers later
+requests, and the network proxy of the sandbox applies it. --for names one member, or '*'
+for the team.
+`
+
+func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
+	var f netFlags
+	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ends = cmd.Flags().Changed("until")
+			return netAnswer(cmd.Context(), a, args[0], allow, f)
+		}}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
+	fl.BoolVar(&f.session, "session", false, "until the member leaves")
+	app.WhenVar(fl, &f.until, "until", "until then: 2h, 18:00, 2026-12-24")
+	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: the members that ask)")
+	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
+	fl.StringVarP(&f.reason, "message", "m", "", "why")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
+	if allow {
+		cmd.Use, cmd.Short = "allow TARGET", "Allow a host: once, for the session, or until a time"
+		cmd.Long = "Allow a host." + netLong + `
+A wildcard, also one that is asked for, needs --wildcard, or a yes on the terminal, and
+cannot be a public suffix such as *.com or *.github.io. The command shows an international
+name in both spellings, and says where nothing enforces the answer.
+--json: {"results","policy","grants","unenforced"}.`
+		fl.BoolVar(&f.wildcard, "wildcard", false, "confirm that it covers every host below that name")
+		return cmd
+	}
+	cmd.Use, cmd.Short = "deny TARGET", "Deny a host, and remove the permission for it"
+	cmd.Long = "Deny a host." + netLong + `
+The command removes the permission for that very host and port. --json: {"results",
+"policy","grants","unenforced"}.`
+	return cmd
+}
+
+func netRevokeCmd(a *app.App) *cobra.Command {
+	var f netFlags
+	cmd := &cobra.Command{
+		Use:     "revoke TARGET",
+		Aliases: []string{"rm"},
+		Short:   "Remove the permission for a host; the next connection asks",
+		Long: `Remove the permission for HOST, HOST:PORT, or HOST:* for every port, from every member
+or with --for from one. Open connections to it are closed, and the next connection asks
+again. Open requests stay open. --json is as for net deny.`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.revoke = true
+			return netAnswer(cmd.Context(), a, args[0], false, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.member, "for", "", "from this member, or '*' for the team's permission (default: from every member)")
+	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
+	return cmd
+}
+
+type netFlags struct {
+	once, session, wildcard       bool
+	revoke, ends                  bool // ends: until was given
+	until, member, digest, reason string
+}
+
+func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f netFlags) error {
+	if f.once && f.session || f.ends && (f.once || f.session) {
+		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
+	}
+	if err := toTeam(ctx, a, "net", target); err != nil {
+		return err
+	}
+	op, name, err := a.Team()
+	if err != nil {
+		return err
+	}
+	n := decide.NetAnswer{Member: protocol.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard, Revoke: f.revoke}
+	asked, err := decide.Of(op).NetNamed(ctx, name, target)
+	switch {
+	case err != nil:
+		return err
+	case asked != nil && !f.revoke:
+		n.ID = asked.ID
+		if n.Digest == "" {
+			n.Digest = asked.Digest
+		}
+	default:
+		if n.Target, err = decide.ParseNetTarget(target); err != nil {
+			return err
+		}
+	}
+	if f.ends {
+		t, err := operator.ParseUntil(f.until, a.Now())
+		if err != nil {
+			return err
+		}
+		t = t.UTC()
+		n.Until = &t
+	}
+	for _, base := range opens(n, asked) {
+		if !allow || f.wildcard || !a.CanAsk() {
+			break
+		}
+		if err := confirmed(a.Yes(ctx, "this opens every host below "+base+", also those that do not exist yet", "open them?")); err != nil {
+			return err
+		}
+		n.Wildcard = true
+	}
+	out, err := decide.Of(op).DecideNet(ctx, name, n)
+	if err != nil {
+		return err
+	}
+	if a.Flags.JSON {
+		if err := a.Document(policyview.NetDecided(out)); err != nil {
+			return err
+		}
+	}
+	err = sayDecided(a, out.Results)
+	if a.Flags.JSON {
+		return err
+	}
+	a.ShowPage(policyview.NetDecidedPage(out, a.Clock()), name, nil)
+	return err
+}
+
+// opens lists the names below which an allow opens every host.
+func opens(n decide.NetAnswer, asked *decide.Request) (names []string) {
+	targets := []record.Target{{Host: n.Target.Host}}
+	if asked != nil {
+		targets = record.Ask{Host: asked.Host, Port: asked.Port}.Targets()
+	}
+	for _, t := range targets {
+		if t.Wild() {
+			names = append(names, t.Host[2:])
+		}
+	}
+	return names
+}

@@ -1,0 +1,80 @@
+package decidecmd
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+)
+
+func policySessionsCmd(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "Your rules for sessions that waggle does not run; off until you turn them on",
+		Long: `Your rules for sessions that waggle does not run and that have its hook (waggle hooks
+install). When they are on, a rule that covers a permission request answers it at once,
+and the journal has the request and the answer. The rules answer permission requests only:
+you decide every plan and every question. They gate no call: a session does not ask about
+a call that its own rules allow.
+
+approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
+"rules":[{"rule","effect","expires_at","over"}],"changed"}.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			return a.SaySessionRules(decide.Of(op).SessionRules())
+		},
+	}
+	turn := func(use, short string, on bool) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			return a.SaySessionRules(decide.Of(op).TurnSessionRules(cmd.Context(), on))
+		}}
+	}
+	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Let no rule answer requests of sessions", false),
+		policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))
+	return cmd
+}
+
+func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command {
+	var deny bool
+	var expires string
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		rule, err := policy.ParseRule(args[0])
+		if err != nil {
+			return &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
+		}
+		op, err := a.Op()
+		if err != nil {
+			return err
+		}
+		if !add {
+			return a.SaySessionRules(decide.Of(op).RemoveSessionRule(cmd.Context(), rule, deny))
+		}
+		var until *time.Time
+		if expires != "" {
+			t, err := operator.ParseUntil(expires, a.Now())
+			if err != nil {
+				return err
+			}
+			t = t.UTC()
+			until = &t
+		}
+		return a.SaySessionRules(decide.Of(op).AddSessionRule(cmd.Context(), rule, deny, until))
+	}}
+	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
+	if add {
+		app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")
+	}
+	return cmd
+}

@@ -1,0 +1,297 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/test/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/protocol"
+	"waggle/record"
+	"waggle/spawn"
+)
+
+// leavings is a team whose members' processes the test starts and records.
+type leavings struct {
+	t  *testing.T
+	op operator.Operator
+	s  *operator.State
+}
+
+func newLeavings(t *testing.T) *leavings {
+	t.Helper()
+	l := &leavings{t: t, op: newOperator(t)}
+	var err error
+	if l.s, err = teams.Of(l.op).Create(t.Context(), "gone", "", record.PolicySet{}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// process starts a process that runs until it is ended.
+func (l *leavings) process() spawn.Identity {
+	l.t.Helper()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p, err := spawn.ProcessBackend().Start(l.t.Context(), spawn.Spec{Argv: []string{sleep, "300"}, Log: filepath.Join(l.t.TempDir(), "log")})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		if _, err := p.Stop(context.Background(), spawn.Grace{Term: time.Millisecond}); err != nil {
+			l.t.Error(err)
+			return
+		}
+		<-p.Done()
+	})
+	return p.Identity()
+}
+
+func (l *leavings) append(ds ...journal.Draft) {
+	l.t.Helper()
+	if _, err := l.s.Journal.Append(l.t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) { return ds, nil }); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// member adds a member and records id as its process; left says that the member has left.
+func (l *leavings) member(name string, id spawn.Identity, left bool) {
+	l.t.Helper()
+	_, i, err := teams.Of(l.op).Join(l.t.Context(), l.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	w := journal.Writer{Instance: string(i), PID: id.PID}
+	if _, err := l.s.Journal.Append(l.t.Context(), w, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
+	}); err != nil {
+		l.t.Fatal(err)
+	}
+	if left {
+		l.append(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftDied}})
+	}
+}
+
+// gc runs GC on the team and returns what it found: kind, member and pid of each.
+func (l *leavings) gc(act bool) (*process.Collected, []string) {
+	l.t.Helper()
+	c, err := process.Of(l.op).GC(l.t.Context(), "gone", act)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	found := []string{}
+	for _, g := range c.Found {
+		if act && !g.Done {
+			l.t.Errorf("not done: %+v", g)
+		}
+		found = append(found, fmt.Sprintf("%s %s %d", g.Kind, g.Member, g.PID))
+	}
+	slices.Sort(found)
+	return c, found
+}
+
+func older(id spawn.Identity) spawn.Identity {
+	n, _ := strconv.ParseUint(id.Start, 10, 64)
+	id.Start = strconv.FormatUint(n-1, 10)
+	return id
+}
+
+// TestGCOnlyOurs: GC ends the recorded process of a member that has left. It does not end
+// a process that has such a pid by now, one of a member that has not left, one that
+// somebody else started, or the one that a member lived in.
+func TestGCOnlyOurs(t *testing.T) {
+	l := newLeavings(t)
+	left, stays, recycled, theirs := l.process(), l.process(), l.process(), l.process()
+	inside, err := spawn.Inside()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.member("left", left, true)
+	l.member("stays", stays, false)
+	l.member("recycled", older(recycled), true)
+	l.member("inside", inside, true)
+	foreign := theirs
+	foreign.Theirs = true
+	l.member("theirs", foreign, true)
+	want := []string{fmt.Sprintf("process left %d", left.PID)}
+	if _, found := l.gc(false); !slices.Equal(found, want) {
+		t.Errorf("dry run: %q, want %q", found, want)
+	}
+	if !left.Alive() {
+		t.Fatal("a dry run ended it")
+	}
+	c, found := l.gc(true)
+	if !slices.Equal(found, want) || left.Alive() {
+		t.Errorf("%q, want %q; it runs: %v", found, want, left.Alive())
+	}
+	if len(c.Kept) != 1 || c.Kept[0].Member != "theirs" {
+		t.Errorf("kept: %+v", c.Kept)
+	}
+	for name, id := range map[string]spawn.Identity{"stays": stays, "recycled": recycled, "theirs": theirs} {
+		if !id.Alive() {
+			t.Errorf("%s was ended", name)
+		}
+	}
+	if _, found := l.gc(true); len(found) > 0 {
+		t.Errorf("again: %q", found)
+	}
+	// After the team's end GC also ends the process of a member that has not left.
+	l.append(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "test"}})
+	if _, found := l.gc(true); !slices.Equal(found, []string{fmt.Sprintf("process stays %d", stays.PID)}) || !recycled.Alive() || !theirs.Alive() {
+		t.Errorf("after the end: %q", found)
+	}
+}
+
+// TestGCRecycledPane: GC removes the records of panes that are gone, and leaves alone the
+// pane that has the id of a recorded one by now.
+func TestGCRecycledPane(t *testing.T) {
+	program := testenv.Require(t, "tmux")
+	socket := filepath.Join(t.TempDir(), "s")
+	tmux := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(program, append([]string{"-S", socket}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	f := strings.Fields(tmux("-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pid} #{pane_id} #{pane_pid}", "sleep", "300"))
+	t.Cleanup(func() { tmux("kill-server") })
+	pid, err := strconv.Atoi(f[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := spawn.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLeavings(t)
+	gone := older(l.process())
+	l.member("ann", gone, true)
+	for name, now := range map[string]spawn.Identity{"server": server, "earlier": older(server)} {
+		data, err := json.Marshal(map[string]any{"process": gone, "ended": true,
+			"place": spawn.Place{Holder: &gone, Pane: &spawn.Pane{Server: now, Socket: socket, ID: f[1]}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(l.s.Dir.Processes(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, found := l.gc(true); !slices.Equal(found, []string{"pane ann 0", "pane ann 0"}) {
+		t.Errorf("%q", found)
+	}
+	if got := tmux("list-panes", "-a", "-F", "#{pane_id} #{pane_pid}"); got != f[1]+" "+f[2] {
+		t.Errorf("the panes are %q, were %s %s", got, f[1], f[2])
+	}
+	if held, _ := filepath.Glob(filepath.Join(l.s.Dir.Processes(), "*.hold.json")); len(held) > 0 {
+		t.Errorf("records: %q", held)
+	}
+}
+
+// TestGCOrphans: GC ends all processes that the commands of a killed leader's members left
+// behind in sessions of their own, and the team can still be brought back.
+func TestGCOrphans(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what leaves its session is recognised by its environment, and sleep's is hidden on other systems")
+	}
+	n := testenv.Scale(5, 50)
+	op := newOperator(t)
+	work := t.TempDir()
+	owns(t, work)
+	const members = 5
+	file := "team: gone\npolicy: {allow: [\"Bash\"]}\nmembers:\n"
+	tasks := "tasks:\n"
+	for i := range members {
+		file += fmt.Sprintf("  - {name: m%d, agent: exec, backend: in-process}\n", i)
+		tasks += fmt.Sprintf("  - {subject: s%d, owner: m%d, instructions: \"sh leave.sh %d\"}\n", i, i, i)
+	}
+	leave := fmt.Sprintf("i=0; while [ $i -lt %d ]; do setsid sleep 300 & echo $!; i=$((i+1)); done >$1.tmp; mv $1.tmp pids.$1; wait\n", n/members)
+	for name, text := range map[string]string{"waggle.yaml": file + tasks, "leave.sh": leave} {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary(t), "run", "waggle.yaml", "--root", op.Root.Path, "--state", op.Home.Path)
+	cmd.Dir = work
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	ids := left(t, work, members)
+	if len(ids) != n/members*members {
+		t.Fatalf("%d processes, want %d", len(ids), n)
+	}
+	if c, err := process.Of(op).GC(t.Context(), "gone", true); err != nil || len(c.Found) > 0 {
+		t.Fatalf("while the leader runs: %+v, %v", c, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	c, err := process.Of(op).GC(t.Context(), "gone", true)
+	if err != nil || c.Undone() > 0 || len(c.Found) < n {
+		t.Errorf("%d found, %d not done, %v", len(c.Found), c.Undone(), err)
+	}
+	for _, id := range ids {
+		if id.Alive() {
+			t.Errorf("%d runs on", id.PID)
+		}
+	}
+	if len(c.Kept) != 1 || c.Kept[0].Kind != "team" {
+		t.Errorf("kept: %+v", c.Kept)
+	}
+	testenv.Measured(t, "a killed leader's members left %d processes behind: gc ended all, none of anybody else's", n)
+}
+
+// left waits for the processes that the commands of a team have noted.
+func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
+	t.Helper()
+	var files []string
+	testenv.Eventually(t, fmt.Sprintf("all %d have noted theirs", members), func() bool {
+		var err error
+		if files, err = filepath.Glob(filepath.Join(dir, "pids.*")); err != nil {
+			t.Fatal(err)
+		}
+		return len(files) >= members
+	}, func() string { return fmt.Sprintf("noted: %q", files) })
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range strings.Fields(string(b)) {
+			pid, err := strconv.Atoi(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, err := spawn.Identify(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/protocol"
+	"waggle/record"
+	"waggle/spawn"
+)
+
+// TestStopLeavesOthersAlone: stop and down do not signal a process that is on record as a
+// member's and may not be ended: a recycled pid, a process that somebody else started, the
+// program that a member lives in, an ancestor of this process, and this process.
+func TestStopLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		record func(*testing.T, spawn.Identity) spawn.Identity
+		kind   operator.Kind // of the error; None: it is let go
+		how    string
+		down   bool // ends the team all the same
+	}{
+		{"recycled", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Start += "1"; return id }, 0, record.LeftStopped, true},
+		{"another boot", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Boot = "before"; return id }, 0, record.LeftStopped, true},
+		{"theirs", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Theirs = true; return id }, operator.Refused, "", false},
+		{"inside", func(_ *testing.T, id spawn.Identity) spawn.Identity {
+			return spawn.Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}
+		}, operator.Failed, "", false},
+		{"ancestor", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getppid()) }, operator.Refused, "", false},
+		{"ourselves", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getpid()) }, operator.Refused, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			op, other := newOperator(t), exec.Command("sleep", "100")
+			other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ours may be one that nobody can name here
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- other.Wait() }()
+			t.Cleanup(func() {
+				_ = other.Process.Kill()
+				<-ended
+			})
+			s, err := teams.Of(op).Create(t.Context(), "sim", "", record.PolicySet{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, i, err := teams.Of(op).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := c.record(t, identify(t, other.Process.Pid))
+			_, err = s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: id.PID}, func() ([]journal.Draft, error) {
+				return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
+			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != record.LeftDied || end.Step != spawn.RungGone) {
+				t.Errorf("stop: %+v, kind %s, %v; want %s, %s", end, got, err, c.kind, c.how)
+			}
+			_, err = process.Of(op).Down(t.Context(), "sim", process.StopOptions{Grace: 100 * time.Millisecond})
+			if (err == nil) != c.down {
+				t.Errorf("down: %v", err)
+			}
+			select {
+			case err := <-ended:
+				t.Errorf("a process that is not its own was ended: %v", err)
+				ended <- err
+			default:
+			}
+			if m := protocol.MemberName("ann"); !c.down {
+				if err := s.Journal.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if jm, ok := s.Lead.Member(m); !ok || jm.Left != nil {
+					t.Errorf("it has left on record and runs: %+v", jm.Left)
+				}
+			}
+		})
+	}
+}
+
+func identify(t *testing.T, pid int) spawn.Identity {
+	t.Helper()
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

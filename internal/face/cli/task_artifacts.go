@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/protocol"
+	"waggle/task"
+)
+
+func taskArtifactsCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "artifacts [MEMBER [PATH]]",
+		Short: "List the files that members have made, or print one",
+		Long: `List the files in each member's directory: its log (output.log, with older parts
+.1, .2, …), task-status.json, and its files in artifacts/, whose path its commands find in
+WAGGLE_ARTIFACTS. With PATH, as the list has it, the command prints that file, on a
+terminal with control characters as codes. --json: {"artifacts":[{"member","kind","path",
+"size","modified"}]}; kind is artifact, log or status.`,
+		Args: cobra.MaximumNArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return completeArtifacts(a, cmd, args, p2)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			who := protocol.MemberName("")
+			if len(args) > 0 {
+				var err error
+				if who, err = member("task artifacts", args[0]); err != nil {
+					return err
+				}
+				_, of, err := a.TeamWith(cmd.Context(), args[0])
+				if err == nil {
+					a.Flags.Team = of // else the directory may be that of a member that no team has
+				}
+			}
+			if len(args) > 1 {
+				op, name, err := a.TaskTeamRead(cmd.Context())
+				if err != nil {
+					return err
+				}
+				f, err := board.Of(op).OpenArtifact(cmd.Context(), name, who, args[1])
+				if err != nil {
+					return err
+				}
+				return errors.Join(print(a, f), f.Close())
+			}
+			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+				rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				a.Notes(problems)
+				x := app.Answer{Doc: view.ArtifactsDocument{Artifacts: rows}, Page: view.ArtifactsPage(rows, a.Now())}
+				if len(rows) == 0 {
+					x.None = "no member has left a file"
+				}
+				return x, nil
+			})
+		},
+	}
+}
+
+// print copies a file to stdout; on a terminal control sequences are written as codes.
+func print(a *app.App, r io.Reader) error {
+	if !app.Tty(a.Out) {
+		_, err := io.Copy(a.Out, r)
+		return err
+	}
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			text := line
+			if err == nil {
+				text = line[:len(line)-1]
+			}
+			fmt.Fprintln(a.Out, operator.Visible(text))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// completeArtifacts offers members that have files, and then their files.
+func completeArtifacts(a *app.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.TaskTeam()
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := task.Open(op.Root.TasksDir(name), name, task.Options{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	if len(args) == 0 {
+		names, err := list.Members()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, n := range names {
+			out = append(out, string(n))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	if who, err := protocol.ParseMember(args[0]); err == nil {
+		files, err := task.Files(list.MemberDir(who))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, f := range files {
+			out = append(out, f.Path)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,114 @@
+package teamcmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"waggle/agent"
+	"waggle/internal/face/cli/app"
+	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/protocol"
+)
+
+func Spawn(a *app.App) *cobra.Command {
+	var l leadFlags
+	var o spawnFlags
+	cmd := &cobra.Command{
+		Use:   "spawn NAME [PROMPT]",
+		Short: "Start a new member in a team that is up",
+		Long: `Start a new member. PROMPT is its first task and is in its mailbox before its process
+starts. The command returns when the member is ready, and shows its model, mode and
+directory. When these are not as requested, it ends the member again, unless --accept
+keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := o.member(args)
+			if err != nil {
+				return &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
+			}
+			op, team, err := a.Team()
+			if err != nil {
+				return err
+			}
+			attend(a, &l)
+			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, *m, l.lo)
+			if err != nil {
+				return err
+			}
+			if a.Flags.JSON {
+				return a.Document(sp)
+			}
+			a.Say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend)
+			return nil
+		},
+	}
+	l.add(cmd, false)
+	o.add(cmd)
+	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
+	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {teamfile.RestartOnFailure, teamfile.RestartNever}} {
+		app.Must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	return cmd
+}
+
+// spawnFlags say what a new member is to be.
+type spawnFlags struct {
+	agent, backend, cwd, color, model, mode, restart, kind string
+	plan, worktree                                         bool
+	command, metadata                                      []string
+}
+
+func (o *spawnFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.agent, "agent", "exec", "the kind of its agent")
+	f.StringArrayVar(&o.command, "command", nil, "argument of the program that an exec member runs for each task; repeat it for each argument")
+	f.StringVar(&o.backend, "backend", operator.BackendAuto, "where its process runs")
+	f.StringVar(&o.cwd, "cwd", ".", "its directory")
+	f.StringVar(&o.color, "color", "", "its colour")
+	f.StringVar(&o.model, "model", "", "the model that it must have")
+	f.StringVar(&o.mode, "permission-mode", "", "its permission mode")
+	f.StringVar(&o.kind, "type", "general-purpose", "its agent type in the registry")
+	MetadataFlag(cmd, &o.metadata)
+	cmd.Flags().BoolVar(&o.plan, "require-plan", false, "it needs an approved plan before it changes anything")
+	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made from the checkout that has its directory")
+	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "whether the leader restarts it when its process dies: on-failure, never")
+}
+
+func (o *spawnFlags) member(args []string) (*supervise.NewMember, error) {
+	name, err := protocol.ParseNewMember(args[0])
+	if err != nil {
+		return nil, err
+	}
+	m := &supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model, Type: o.kind}}
+	if m.Metadata, err = teamfile.ParseMetadata(o.metadata); err != nil {
+		return nil, err
+	}
+	if len(args) > 1 {
+		m.Prompt = args[1]
+	}
+	if m.Cwd, err = filepath.Abs(o.cwd); err != nil {
+		return nil, err
+	}
+	if fi, err := os.Stat(m.Cwd); err != nil || !fi.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", m.Cwd)
+	}
+	if o.mode != "" {
+		if m.Mode, err = policy.ParseMode(o.mode); err != nil {
+			return nil, err
+		}
+	}
+	if m.Restart, err = teamfile.ParseRestart(o.restart); err != nil {
+		return nil, err
+	}
+	if err := m.Fit(); err != nil {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
+	}
+	m.Spec, err = m.SpecOf(o.command)
+	return m, err
+}

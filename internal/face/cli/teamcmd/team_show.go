@@ -1,0 +1,103 @@
+package teamcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/protocol"
+	"waggle/team"
+)
+
+func teamShowCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [TEAM]",
+		Short: "Show a team's registry, and its running members",
+		Long: `Show a team's registry and its running members. --json: the registry's own keys and
+{"team","created","active_members","total_members","dialect","layout","live",
+"live_members","led","ours","sockets"}.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+				tv, err := inspect.Of(op).Team(cmd.Context(), name)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				doc, err := view.Registry(tv)
+				if err != nil {
+					return app.Answer{}, err
+				}
+				a.Notes(tv.Config.Problems())
+				return app.Answer{Doc: json.RawMessage(doc), Page: registryPage(tv, name, a.Clock()),
+					Colors: func() map[string]string { return memberColors(cmd.Context(), op, name) }}, nil
+			})
+		},
+	}
+}
+
+// registryPage shows the registry of a team.
+func registryPage(tv *inspect.TeamView, name protocol.TeamName, now time.Time) (p page.Page) {
+	cfg := tv.Config
+	p.Line(page.Strong(string(name)), page.Plain(fmt.Sprintf("  created %s, %s dialect, %d of %d members present, %d running", page.When(cfg.CreatedAt, now),
+		cfg.Dialect(), len(tv.Active()), len(cfg.Members), len(tv.Live))))
+	if cfg.Description != "" {
+		p.Line(page.Plain(cfg.Description))
+	}
+	t := page.Table{Head: []string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}}
+	for _, m := range cfg.Members {
+		t.Rows = append(t.Rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m, now), m.Cwd})
+		t.Names = append(t.Names, string(m.Name))
+	}
+	p.Table(t)
+	for _, m := range cfg.Members {
+		if m.WorktreePath != "" && !m.Gone() {
+			p.Line(page.Plain(string(m.Name) + " has the worktree " + m.WorktreePath))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tv.Sockets)) {
+		p.Line(page.Plain(name + " takes words at " + tv.Sockets[name]))
+	}
+	return p
+}
+
+// memberColors returns the colours of a team's members by name; none when the registry cannot be
+// read, which does not keep the rest from being shown.
+func memberColors(ctx context.Context, op operator.Operator, name protocol.TeamName) map[string]string {
+	colors := map[string]string{}
+	if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
+		if cfg, err := reg.Load(ctx); err == nil {
+			for _, m := range cfg.Members {
+				colors[string(m.Name)] = m.Color
+			}
+		}
+	}
+	return colors
+}
+
+// memberState returns the state of a member from the registry and, for a running process, from the
+// journal.
+func memberState(tv *inspect.TeamView, m team.Member, now time.Time) string {
+	for _, r := range tv.Live {
+		if r.Name == m.Name && !m.Gone() {
+			return "running"
+		}
+	}
+	switch {
+	case m.Gone():
+		return "left " + page.When(m.ShutdownAt, now)
+	case m.IsActive != nil && !*m.IsActive:
+		return "idle"
+	}
+	return "active"
+}

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
+)
+
+func versionCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long:  `Print the version. --json: {"version","go","os","arch"}.`,
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.Flags.JSON {
+				return a.Document(map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
+			a.Say("%s", versionLine(a.Version))
+			return nil
+		},
+	}
+}
+
+// versionLine is what waggle version and waggle --version print.
+func versionLine(version string) string {
+	return fmt.Sprintf("waggle %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,106 @@
+package demo
+
+import (
+	"waggle/operator"
+	"waggle/protocol"
+	"waggle/record"
+)
+
+// Act is a part of the demo. Its tasks come after each other, so the acts do too.
+type Act int
+
+// The acts, in order.
+const (
+	ActStart Act = iota + 1
+	ActPlan
+	ActCall
+	ActRules
+	ActForged
+	ActHost
+	ActBusy
+	ActEnd
+)
+
+var headings = map[Act]string{
+	ActStart:  "Three agents start, and get their tasks",
+	ActPlan:   "A plan is rejected, then approved",
+	ActCall:   "A call asks a person",
+	ActRules:  "Rules decide: one call is allowed, one denied",
+	ActForged: "A forged approval has no effect",
+	ActHost:   "A host asks too",
+	ActBusy:   "A busy agent: its mail waits, and it declines to stop",
+	ActEnd:    "The team ends: each agent agrees",
+}
+
+var sentences = map[Act]string{
+	ActStart:  "Each is a process of its own, and its mailbox is a plain file.",
+	ActPlan:   "An agent that owes a plan changes nothing until a person has approved it.",
+	ActCall:   "What no rule allows waits for a person, who answers it by its handle.",
+	ActRules:  "What the team's rules cover asks nobody, and the journal says which rule.",
+	ActForged: "Any program can write into a mailbox; only the leader's journal counts.",
+	ActHost:   "The network is asked about as a call is: a host, a port, a handle.",
+	ActBusy:   "Words wait until an agent is idle; while it works it may decline to stop.",
+	ActEnd:    "Nobody is killed who agrees to go: each says so, and its process ends.",
+}
+
+// Sentence says in one sentence what the act is about.
+func (a Act) Sentence() string { return sentences[a] }
+
+// Heading is what the act shows.
+func (a Act) Heading() string { return headings[a] }
+
+// act finds the act of a record, 0 for one that belongs to none.
+func (p *play) actOf(r operator.LogRecord) Act {
+	switch r.Kind {
+	case record.KindProcess:
+		return ActStart
+	case record.KindLeft:
+		return ActEnd
+	case record.KindCommanded:
+		b := body[record.Commanded](r)
+		switch {
+		case b.What == record.CommandAssigned:
+			return ActStart
+		case p.name(b.Instance) == "cleo" && !p.did["end"]:
+			return ActBusy
+		}
+		return ActEnd
+	case record.KindDecided:
+		return p.acts[body[record.Decided](r).ID]
+	case record.KindAsked:
+		b := body[record.Asked](r)
+		p.acts[b.ID] = asks(r.Name, b.Kind)
+		return p.acts[b.ID]
+	case record.KindAnswered:
+		b := body[record.Answered](r)
+		if b.Ask != nil {
+			p.acts[b.ID] = ActRules
+		}
+		return p.acts[b.ID]
+	case record.KindFinished:
+		return p.acts[body[record.Finished](r).ID]
+	case record.KindUnverified:
+		return ActForged
+	case record.KindTaken:
+		return ActBusy
+	case record.KindSaid:
+		if body[record.Said](r).Kind == protocol.KindShutdownApproved {
+			return ActEnd
+		}
+		return map[string]Act{"ada": ActCall, "bob": ActForged, "cleo": ActBusy}[r.Name]
+	}
+	return 0
+}
+
+// asks is the act of a request.
+func asks(member string, kind protocol.Kind) Act {
+	switch {
+	case kind == protocol.KindPlanApprovalRequest:
+		return ActPlan
+	case kind == protocol.KindSandboxPermissionRequest:
+		return ActHost
+	case member == "bob":
+		return ActForged
+	}
+	return ActCall
+}

@@ -1,0 +1,3 @@
+package demo
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

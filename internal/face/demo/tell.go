@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"waggle/internal/claude"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+	"waggle/protocol"
+	"waggle/record"
+)
+
+// tell reads what is new in every journal and tells what matters of it.
+func (p *play) tell() error {
+	// A journal may grow after it was read and before the next one is. What was written since then is
+	// told next time, so that no line comes before the one that it follows from.
+	until := p.op.Minter.Now()
+	recs, err := p.s.Records()
+	if err != nil {
+		return err
+	}
+	var lines []Line
+	for _, r := range story(recs) {
+		if r.at.After(until) {
+			break
+		}
+		if r.Seq <= p.told[r.Name] {
+			continue
+		}
+		p.told[r.Name] = r.Seq
+		act := p.actOf(r.LogRecord)
+		if who, text := p.line(r.LogRecord); text != "" {
+			whose := r.Name + "'s journal"
+			if r.Name == "leader" {
+				whose = "the leader's journal"
+			}
+			lines = append(lines, Line{act, who, text, fmt.Sprintf("%s, line %d", whose, r.Seq)})
+		}
+	}
+	p.say(lines)
+	return nil
+}
+
+// moment is a record with its place in time: not before the line above it in its journal, which another
+// process may have written, whose clock was a little later.
+type moment struct {
+	operator.LogRecord
+	at time.Time
+}
+
+// story makes one story out of several journals: by time, and within a journal by line.
+func story(recs []operator.LogRecord) []moment {
+	all, last := make([]moment, 0, len(recs)), map[string]time.Time{}
+	for _, r := range recs {
+		at := r.Time
+		if above := last[r.Name]; at.Before(above) {
+			at = above
+		}
+		last[r.Name] = at
+		all = append(all, moment{r, at})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
+	return all
+}
+
+// say tells lines. A member begins before the others have their tasks: what follows from the first
+// act waits until all of that is told.
+func (p *play) say(lines []Line) {
+	lines = append(p.later, lines...)
+	p.later = nil
+	sort.SliceStable(lines, func(i, j int) bool { return lines[i].Act < lines[j].Act })
+	for _, l := range lines {
+		switch {
+		case l.Act == ActStart:
+			p.begun++
+		case p.begun < len(p.f.Members)+len(p.f.Tasks) && !p.did["end"]:
+			p.later = append(p.later, l)
+			continue
+		}
+		p.o.Tell(l)
+	}
+}
+
+// line says in words what a record means, "" when it is not worth a line.
+func (p *play) line(r operator.LogRecord) (who, text string) {
+	if r.Name == "leader" {
+		return p.leaderLine(r)
+	}
+	return r.Name, p.workerLine(r)
+}
+
+// body decodes a record that our own program wrote and the fold has accepted.
+func body[T any](r operator.LogRecord) T {
+	var b T
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		panic(fmt.Sprintf("demo: record %d of %s: %v", r.Seq, r.Name, err))
+	}
+	return b
+}
+
+func (p *play) name(i record.Instance) string {
+	for n, have := range p.members {
+		if have == i {
+			return string(n)
+		}
+	}
+	return "somebody"
+}
+
+func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
+	switch r.Kind {
+	case record.KindProcess:
+		b := body[record.Process](r)
+		what := ""
+		if m, _ := p.s.Lead.ByInstance(b.Instance); m.Agent == claude.Kind {
+			what = ", Claude Code " + p.client
+		}
+		return p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)%s", b.ID.PID, p.op.PID, what)
+	case record.KindCommanded:
+		b := body[record.Commanded](r)
+		if b.What == record.CommandAssigned {
+			return "lead", fmt.Sprintf("assigns task %s to %s: %s", b.Task.ID, p.name(b.Instance), b.Task.Subject)
+		}
+		return "lead", fmt.Sprintf("asks %s to shut down", p.name(b.Instance))
+	case record.KindDecided:
+		b := body[record.Decided](r)
+		who, word := string(b.By), "denies"
+		if b.Decision == record.DecisionAllow {
+			word = "allows"
+		}
+		if b.By == policy.RoleOperator {
+			who, word = "you", b.Decision // allow or deny
+		}
+		text = word + " " + p.handle(b.ID)
+		if b.Reason != "" {
+			text += ": " + b.Reason
+		}
+		return who, text
+	case record.KindLeft:
+		b := body[record.Left](r)
+		return p.name(b.Instance), fmt.Sprintf("has left by %s, %s", b.How, b.Detail)
+	}
+	return "", ""
+}
+
+func (p *play) workerLine(r operator.LogRecord) string {
+	switch r.Kind {
+	case record.KindAsked:
+		b := body[record.Asked](r)
+		if b.Kind == protocol.KindPlanApprovalRequest {
+			return "proposes a plan: " + b.Ask.Plan
+		}
+		return "asks for " + describe(b.Kind, b.Ask)
+	case record.KindAnswered:
+		b := body[record.Answered](r)
+		if b.Ask != nil {
+			return fmt.Sprintf("%s: %s, by the rule %s", describe(b.Kind, *b.Ask), b.Decision, b.Rule)
+		}
+		return fmt.Sprintf("takes the answer to %s: %s", p.handle(b.ID), b.Decision)
+	case record.KindFinished:
+		return fmt.Sprintf("ran %s, once", p.handle(body[record.Finished](r).ID))
+	case record.KindUnverified:
+		b := body[record.Unverified](r)
+		return fmt.Sprintf("finds that it has no effect: %s", b.Why)
+	case record.KindTaken:
+		b := body[record.Taken](r)
+		if len(b.Entries) > 0 {
+			p.did["chat taken"] = p.did["chat taken"] || r.Name == "cleo"
+			return "is idle and takes the held message"
+		}
+	case record.KindSaid:
+		return saidLine(body[record.Said](r))
+	}
+	return ""
+}
+
+func saidLine(b record.Said) string {
+	switch b.Kind {
+	case protocol.KindTaskCompleted:
+		return fmt.Sprintf("completes task %s", b.Task)
+	case protocol.KindTaskProgress:
+		return "reports " + b.Note
+	case protocol.KindShutdownRejected:
+		return "declines to shut down: " + b.Note
+	case protocol.KindShutdownApproved:
+		return "agrees to shut down"
+	}
+	return ""
+}
+
+// handle is what a person types for a request. A call that a rule allowed has none.
+func (p *play) handle(id protocol.RequestID) string {
+	for _, r := range p.s.Lead.Requests {
+		if r.ID == id && r.Handle != "" {
+			return r.Handle
+		}
+	}
+	return "it"
+}
+
+// describe is what a request asks for, in its own words where they are short.
+func describe(k protocol.Kind, a record.Ask) string {
+	var in struct {
+		Command string `json:"command"`
+		Path    string `json:"file_path"`
+	}
+	if a.Tool != "" && json.Unmarshal([]byte(a.Input), &in) == nil && in.Command+in.Path != "" {
+		return a.Tool + " " + in.Command + in.Path
+	}
+	return decide.Describe(k, a)
+}

@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle/protocol"
+)
+
+type listArgs struct{}
+
+type tasks struct {
+	Tasks []Task `json:"tasks"`
+}
+
+type claimArgs struct {
+	ID string `json:"id,omitempty" jsonschema:"default: the first that can be had"`
+}
+
+type updateArgs struct {
+	ID   string `json:"id"`
+	Note string `json:"note" jsonschema:"how far it is"`
+}
+
+type completeArgs struct {
+	ID      string `json:"id"`
+	Summary string `json:"summary" jsonschema:"what was done, in a sentence or two"`
+	Failed  bool   `json:"failed,omitempty" jsonschema:"true: it could not be done; the summary says why"`
+}
+
+// owns refuses a task of another member, or of nobody.
+func (s *Server) owns(ctx context.Context, id string) error {
+	ts, err := s.seat.Tasks(ctx)
+	for _, t := range ts {
+		if t.ID == id && protocol.SameName(protocol.MemberName(t.Owner), s.seat.Identity().Member) {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("task %q is not yours", id), err)
+}
+
+// addBoard adds the tools for the shared tasks.
+func (s *Server) addBoard() {
+	add(s.mcp, "list_tasks", "List the tasks", "Lists the team's tasks.", hints{reads: true, idempotent: true},
+		func(ctx context.Context, _ listArgs) (tasks, error) {
+			ts, err := s.seat.Tasks(ctx)
+			if ts == nil {
+				ts = []Task{}
+			}
+			return tasks{ts}, err
+		})
+	add(s.mcp, "claim_task", "Take a task", "Makes you the owner of a task that nobody owns.", hints{},
+		func(ctx context.Context, a claimArgs) (Task, error) { return s.seat.Claim(ctx, a.ID) })
+	add(s.mcp, "update_task", "Say how far a task is", "Reports progress of a task of yours.", hints{},
+		func(ctx context.Context, a updateArgs) (noted, error) {
+			if a.Note == "" {
+				return noted{}, errEmpty
+			}
+			if err := s.owns(ctx, a.ID); err != nil {
+				return noted{}, err
+			}
+			return noted{true}, s.seat.Progress(ctx, working, "task "+a.ID+": "+a.Note)
+		})
+	add(s.mcp, "complete_task", "End a task", "Ends the task that you work on, done or failed.", hints{},
+		func(ctx context.Context, a completeArgs) (Task, error) {
+			return s.seat.Complete(ctx, a.ID, a.Summary, a.Failed)
+		})
+}

@@ -1,0 +1,232 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle/internal/face/tui"
+	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
+	"waggle/internal/face/view/resultview"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+	"waggle/operator/results"
+	"waggle/policy"
+	"waggle/record"
+)
+
+// Page implements tui.Source.
+func (l *Source) Page(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
+	if p.Tab != tui.TabOutput {
+		l.Leave()
+	}
+	if p.Tab == tui.TabToday {
+		return l.today(ctx)
+	}
+	if p.Tab == tui.TabWhy {
+		return l.why(ctx, p)
+	}
+	if p.Team == decide.SessionTeam {
+		return l.session(ctx, p)
+	}
+	if p.Tab == tui.TabDiff {
+		return l.diff(ctx, p)
+	}
+	if p.Tab == tui.TabLog {
+		l.page.Lock()
+		defer l.page.Unlock()
+		paper.Lines, err = l.log.next(ctx, l.op, p)
+		return paper, err
+	}
+	paper.Lines, err = l.written(ctx, p)
+	return paper, err
+}
+
+// written is what a member or a session has written.
+func (l *Source) written(ctx context.Context, p tui.Page) ([]string, error) {
+	l.page.Lock()
+	defer l.page.Unlock()
+	return l.output.next(ctx, l.op, p, func() { tell(l.poked) })
+}
+
+// session is what is known of a session: its screen where it is in a pane of tmux, else how it is and from what that is
+// known. It has nothing else: waggle does not run it.
+func (l *Source) session(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
+	if p.Tab != tui.TabOutput {
+		return tui.Paper{Lines: []string{"waggle does not run this session"}}, nil
+	}
+	if paper.Lines, err = l.written(ctx, p); err == nil {
+		return paper, nil
+	}
+	why, err := inspect.Of(l.op).WhySession(p.Member)
+	if err != nil {
+		return paper, err
+	}
+	for _, e := range why.Evidence {
+		paper.Lines = append(paper.Lines, e.Detail)
+	}
+	return paper, nil
+}
+
+// Leave implements tui.Source.
+func (l *Source) Leave() {
+	l.page.Lock()
+	defer l.page.Unlock()
+	l.output.leave()
+	l.output = output{}
+}
+
+// output is the output of one member, read as it grows.
+type output struct {
+	page tui.Page
+	panes
+	peek  *inspect.Peek
+	tail  *inspect.Tail
+	lines []string
+	at    os.FileInfo // of the log when a screen was read
+}
+
+func (o *output) next(ctx context.Context, op operator.Operator, p tui.Page, tell func()) ([]string, error) {
+	if o.page.Same(p) && o.followed() {
+		return o.screen(ctx, p.Lines)
+	}
+	if o.peek == nil || !o.page.Same(p) || o.peek.Log == "" || o.moved() {
+		peek, err := peekAt(ctx, op, p)
+		tries := o.tries
+		if !o.page.Same(p) {
+			tries = 0
+		}
+		o.leave()
+		if err != nil {
+			*o = output{}
+			return nil, err
+		}
+		*o = output{page: p, peek: peek, tail: peek.Follow(), lines: peek.Lines, panes: panes{tries: tries}}
+		if peek.Pane != nil {
+			o.follow(ctx, op, *peek.Pane, tell)
+		}
+		if peek.Log != "" {
+			o.at, _ = os.Stat(peek.Log) // a log that is gone is read again
+		}
+		return o.lines, nil
+	}
+	more, err := o.tail.Next()
+	o.lines = append(slices.Clip(o.lines), more...)
+	if over := len(o.lines) - p.Lines; over > 0 {
+		o.lines = o.lines[over:]
+	}
+	return o.lines, err
+}
+
+// peekAt reads what a member or a session has written.
+func peekAt(ctx context.Context, op operator.Operator, p tui.Page) (*inspect.Peek, error) {
+	if p.Team == decide.SessionTeam {
+		return inspect.Of(op).PeekSession(ctx, p.Member, p.Lines)
+	}
+	return inspect.Of(op).Peek(ctx, p.Team, p.Member, p.Lines)
+}
+
+// moved reports whether a program that fills its screen has written since it was read.
+func (o *output) moved() bool {
+	if o.peek.Shown != inspect.ShownScreen {
+		return false
+	}
+	now, err := os.Stat(o.peek.Log)
+	return err != nil || o.at == nil || now.Size() != o.at.Size() || !os.SameFile(now, o.at)
+}
+
+// logPage is the records of one member and those of the leader about the team, read as they grow.
+type logPage struct {
+	page  tui.Page
+	log   *operator.Log
+	lines []string
+}
+
+func (g *logPage) next(ctx context.Context, op operator.Operator, p tui.Page) ([]string, error) {
+	if g.log == nil || !g.page.Same(p) {
+		log, err := op.OpenLog(ctx, p.Team)
+		if err != nil {
+			return nil, err
+		}
+		*g = logPage{page: p, log: log, lines: []string{}}
+	}
+	recs, err := g.log.Next(ctx)
+	for _, r := range recs {
+		if r.Name == p.Member {
+			g.lines = append(g.lines, logLine(r))
+		}
+	}
+	if over := len(g.lines) - p.Lines; over > 0 {
+		g.lines = g.lines[over:]
+	}
+	return g.lines, err
+}
+
+func logLine(r operator.LogRecord) string {
+	var b strings.Builder
+	for _, s := range view.LogLine(r) {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// diff is what a member has changed in its worktree.
+func (l *Source) diff(ctx context.Context, p tui.Page) (tui.Paper, error) {
+	d, err := results.Of(l.op).Diff(ctx, p.Team, p.Member)
+	if err != nil {
+		return tui.Paper{}, err
+	}
+	lines := []string{resultview.Changed(d)}
+	if d.Text != "" {
+		lines = append(lines, strings.Split(strings.TrimSuffix(d.Text, "\n"), "\n")...)
+	}
+	return tui.Paper{Lines: lines, Diff: d}, nil
+}
+
+// today is what the operator decided since midnight, and what teams have left behind.
+func (l *Source) today(ctx context.Context) (tui.Paper, error) {
+	names, err := l.names()
+	if err != nil {
+		return tui.Paper{}, err
+	}
+	now := l.op.Minter.Now()
+	y, m, d := now.Date()
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	var decided []decide.Request
+	n := map[string]int{}
+	for _, name := range names {
+		qs, err := decide.Of(l.op).Pending(ctx, name, true)
+		if err != nil {
+			continue // Crew says why
+		}
+		for _, q := range qs {
+			if a := q.Answer; a != nil && a.By == string(policy.RoleOperator) && !a.At.Before(midnight) {
+				n[a.Decision]++
+				decided = append(decided, q)
+			}
+		}
+	}
+	slices.SortStableFunc(decided, func(a, b decide.Request) int { return b.Answer.At.Compare(a.Answer.At) })
+	lines := []string{fmt.Sprintf("You decided today: %d allowed, %d denied", n[record.DecisionAllow], n[record.DecisionDeny])}
+	for _, q := range decided {
+		lines = append(lines, fmt.Sprintf("  %s  %-5s  %s  %s/%s: %s (%s)", page.Clock(q.Answer.At, now), q.Answer.Decision, q.Handle, q.Team, q.Member, tui.Short(q), q.Risk))
+	}
+	left, err := process.Of(l.op).GC(ctx, l.team, false)
+	if err != nil {
+		return tui.Paper{Lines: lines}, err
+	}
+	lines = append(lines, "", fmt.Sprintf("Left behind: %s to clean up, %d kept", page.Count(len(left.Found), "item"), len(left.Kept)))
+	for _, g := range left.Found {
+		lines = append(lines, "  "+strings.Join(slices.DeleteFunc([]string{g.Kind, g.Team, g.Member, g.Path, g.Argv, g.Why}, func(s string) bool { return s == "" }), "  "))
+	}
+	for _, k := range left.Kept {
+		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why}, func(s string) bool { return s == "" }), "  "))
+	}
+	return tui.Paper{Lines: lines}, nil
+}

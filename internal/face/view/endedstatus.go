@@ -1,0 +1,92 @@
+package view
+
+import (
+	"time"
+
+	"waggle/internal/face/view/page"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/protocol"
+	"waggle/record"
+)
+
+// EndedStatusDocument is the status of a team that has ended.
+type EndedStatusDocument struct {
+	Team      string                  `json:"team"`
+	State     string                  `json:"state"` // ended
+	ID        string                  `json:"id"`    // of its record; a later team of the name has another
+	Opened    string                  `json:"opened"`
+	EndedAt   string                  `json:"ended_at"`
+	How       string                  `json:"how"` // down, run, deleted, replaced
+	Members   []inspect.EndedMember   `json:"members"`
+	Tasks     []inspect.EndedTask     `json:"tasks"`
+	Worktrees []operator.KeptWorktree `json:"worktrees"` // what is kept; path "": only the branch is
+	Pending   int                     `json:"pending"`   // 0: nothing waits
+	Dir       string                  `json:"dir"`       // of its journals and its archive
+}
+
+// EndedStatus is the document of a team that has ended.
+func EndedStatus(st *inspect.EndedStatus) EndedStatusDocument {
+	return EndedStatusDocument{Team: st.Team, State: "ended", ID: st.ID, Opened: page.Stamp(st.Opened), EndedAt: page.Stamp(st.At), How: st.How, Members: st.Members, Tasks: st.Tasks,
+		Worktrees: st.Kept, Dir: st.State}
+}
+
+// EndedStatusPage shows when and how a team ended, what became of its members and tasks, and what is kept.
+func EndedStatusPage(st *inspect.EndedStatus, now time.Time) (p page.Page) {
+	p.Line(page.Strong(st.Team), page.Plain("  "+EndedWhen(st.EndedTeam, now)+"; it began "+page.When(st.Opened, now)))
+	if len(st.Members) > 0 {
+		t := page.Table{Head: []string{"MEMBER", "LEFT", "HOW"}, About: true}
+		for _, m := range st.Members {
+			t.Rows = append(t.Rows, []string{m.Name, page.When(m.At, now), LeftText(m)})
+		}
+		p.Table(t)
+	}
+	if len(st.Tasks) > 0 {
+		t := page.Table{Head: []string{"TASK", "STATE", "OWNER", "SUBJECT", "NOTE"}, About: true}
+		for _, k := range st.Tasks {
+			t.Rows = append(t.Rows, []string{k.ID, string(k.State), k.Owner, k.Subject, k.Note})
+		}
+		p.Table(t)
+	}
+	team := protocol.TeamName(st.Team)
+	for _, k := range st.Kept {
+		what, where := "worktree", k.Path+", branch "+k.Branch
+		if k.Path == "" {
+			what, where = "branch", k.Branch
+		}
+		p.Line(page.Warning("kept: "+what+" of "+k.Member), page.Plain("  "+where+" ("+k.Why+")"))
+		p.Line(page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextMergeAgain, Team: team, Member: protocol.MemberName(k.Member)}))
+	}
+	if len(st.Kept) == 0 {
+		p.Line(page.Plain("no worktree and no branch of it is left"))
+	}
+	p.Line(page.Faint("next: "), page.WholeStep(operator.Next{Step: operator.NextReadEnded, Team: team}))
+	return p
+}
+
+// EndedWhen says when and how a team ended: "ended 2 min ago (taken down)".
+func EndedWhen(e inspect.EndedTeam, now time.Time) string {
+	return "ended " + page.When(e.At, now) + " (" + endedHow(e.How) + ")"
+}
+
+// endedHow says what ended a team.
+func endedHow(how string) string {
+	text := map[string]string{"down": "taken down", "run": "its run was over", "deleted": "deleted", record.LeftReplaced: "another team took its name"}[how]
+	if text == "" {
+		return how
+	}
+	return text
+}
+
+// LeftText says how a member left.
+func LeftText(m inspect.EndedMember) string {
+	text := map[string]string{record.LeftHandshake: "ended by itself when it was asked", record.LeftStopped: "was ended", record.LeftDied: "its process died",
+		record.LeftReplaced: "another team took the name", record.LeftReleased: "was let go: waggle does not run it", "down": "was let go at the end", "": "no record says how"}[m.How]
+	if text == "" {
+		text = m.How
+	}
+	if step := map[string]string{"stdin": "closing its input", "term": "SIGTERM", "kill": "SIGKILL"}[m.Detail]; step != "" {
+		return text + " by " + step
+	}
+	return text + operator.Suffix(m.Detail)
+}

@@ -1,0 +1,3 @@
+package fileview_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

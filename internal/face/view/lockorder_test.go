@@ -1,0 +1,3 @@
+package view_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

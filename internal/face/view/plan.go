@@ -1,0 +1,54 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/internal/face/view/page"
+	"waggle/operator/decide"
+)
+
+// EscalatedPage shows who has to answer a plan.
+func EscalatedPage(e *decide.Escalated) (p page.Page) {
+	waits := "waited for you alone already"
+	if e.Changed {
+		waits = "waits for you alone"
+	}
+	p.Line(page.Plain(fmt.Sprintf("%s of %s, revision %d, %s", e.ID, e.Member, e.Revision, waits)))
+	return p
+}
+
+// PlanList is the document of plans.
+type PlanList struct {
+	Plans []QuestionDocument `json:"plans"`
+}
+
+// PlanDiffDocument is the difference of two plans.
+type PlanDiffDocument struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Diff string `json:"diff"`
+	Same bool   `json:"same"`
+}
+
+// PlanDiff is the document of the difference of two plans.
+func PlanDiff(a, b *decide.Request, diff string) PlanDiffDocument {
+	return PlanDiffDocument{a.ID, b.ID, diff, diff == ""}
+}
+
+// DiffPage is a unified diff.
+func DiffPage(diff string) (p page.Page) {
+	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(l, "+"):
+			p.Text(page.Good(l))
+		case strings.HasPrefix(l, "-"):
+			p.Text(page.Bad(l))
+		case strings.HasPrefix(l, "@@"):
+			p.Text(page.Faint(l))
+		default:
+			p.Text(page.Plain(l))
+		}
+	}
+	return p
+}

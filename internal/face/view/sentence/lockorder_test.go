@@ -1,0 +1,3 @@
+package sentence_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,0 +1,228 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle/internal/fs/atomicfile"
+)
+
+// lastFetched is where the branch of the repository was put last, in the mirror.
+const lastFetched = "refs/waggle/fetched"
+
+// MovedError: the branch in the repository has commits that the member does not have.
+type MovedError struct{ Branch, At string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("branch %s is at %.12s, which the member has not: it is left as it is; merge it in the member's checkout, or rename the branch", e.Branch, e.At)
+}
+
+// Fetch brings the branch of a checkout with its own git directory into the repository, and reports
+// whether it moved. Of a linked worktree there is nothing to bring. Objects are checked, no hook
+// runs, and what the member has written is no configuration of any git that runs. The branch is
+// moved from where Fetch or a person's fast-forward left it, else it is a *MovedError.
+func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
+	if !t.own() {
+		return false, nil
+	}
+	release, err := hold(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	k, err := g.collect(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	tip := k.tip(t)
+	if tip == "" {
+		return false, nil // the member has deleted it: the repository keeps what it has
+	}
+	repo, b := g.of(t.Common), g.bare(t)
+	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
+	now, err := repo.commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil || now == tip {
+		return false, err
+	}
+	last, err := b.commit(ctx, t.Mirror, lastFetched)
+	if err != nil {
+		return false, err
+	}
+	if now != "" && now != last && now != t.Base {
+		if _, err := b.run(ctx, t.Mirror, "merge-base", "--is-ancestor", now, tip); err != nil {
+			return false, &MovedError{t.Branch, now}
+		}
+	}
+	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+refOf(t.Branch)+":"+refOf(t.Branch))
+	if said(err, "fsck error") {
+		err = fmt.Errorf("git refuses a commit of %s as malformed: it and all after it are in the member's checkout alone; commit it anew there (git commit --amend, git rebase): %w", t.Branch, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = b.run(ctx, t.Mirror, "update-ref", lastFetched, tip)
+	return err == nil, err
+}
+
+// mirrorWait is how long another reader of a checkout is waited for.
+const mirrorWait = time.Minute
+
+// hold takes the lock of a tree's mirror: one process at a time reads the checkout.
+func hold(ctx context.Context, t Tree) (release func() error, err error) {
+	release, err = atomicfile.Flock(ctx, filepath.Join(t.Mirror, "waggle.lock"), atomicfile.Options{Deadline: mirrorWait})
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	return release, nil
+}
+
+// branchAt makes the branch in the repository, or moves it from where it is; old "" is for one that
+// does not exist.
+func (g Git) branchAt(ctx context.Context, t Tree, at, old string) error {
+	if old == "" {
+		old = strings.Repeat("0", len(at))
+	}
+	repo := g.of(t.Common)
+	repo.options = hardened
+	_, err := repo.run(ctx, t.Common, "update-ref", refOf(t.Branch), at, old)
+	return err
+}
+
+// base brings what is compared with into the mirror: the branch that the checkout came from, and the
+// branches of remotes. Their objects are the repository's.
+func (g Git) base(ctx context.Context, t Tree) (from string, err error) {
+	b := g.bare(t)
+	if _, err := b.run(ctx, t.Mirror, "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--", t.Common, "+refs/remotes/*:refs/repository/remotes/*"); err != nil {
+		return "", err
+	}
+	if t.From == "" {
+		return "", nil
+	}
+	return g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
+}
+
+// statusOwn is Status of a checkout with its own git directory. A directory that does not exist has
+// the status of its branch in the repository.
+func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
+	if s.Missing {
+		if err := g.commits(ctx, t, "", s); err != nil || len(s.Commits) > 0 {
+			return err
+		}
+		if _, err := os.Lstat(t.Mirror); err != nil {
+			return nil
+		}
+		return g.ownCommits(ctx, t, taken{}, s) // of its other branches
+	}
+	release, err := hold(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	k, err := g.collect(ctx, t)
+	if err != nil {
+		return err
+	}
+	p := g.private(t)
+	if err := p.index(ctx, t, k); err != nil {
+		return err
+	}
+	if err := p.changes(ctx, t, s, "--ignore-submodules=all"); err != nil {
+		return err
+	}
+	s.Branch = k.branch
+	if err := p.submodulesOwn(ctx, t, s); err != nil {
+		return err
+	}
+	for _, o := range operations {
+		if _, err := os.Lstat(filepath.Join(t.gitDir(), o[0])); err == nil && s.Operation == "" {
+			s.Operation = o[1]
+		}
+	}
+	if k.heads["refs/stash"] != "" {
+		s.Stashes = append(s.Stashes, "its own, "+k.heads["refs/stash"])
+	}
+	return g.ownCommits(ctx, t, k, s)
+}
+
+// ownFiles is git for the files of a checkout with its own git directory, with what they are
+// compared with.
+func (g Git) ownFiles(ctx context.Context, t Tree) (p Git, from string, err error) {
+	k, err := g.collect(ctx, t)
+	if err != nil {
+		return g, "", err
+	}
+	if from, err = g.base(ctx, t); err != nil {
+		return g, "", err
+	}
+	p = g.private(t)
+	return p, from, p.index(ctx, t, k)
+}
+
+// index makes the mirror's index that of the checkout's commit, and what it ignores that of the
+// repository now. What the member has staged counts as changed.
+func (g Git) index(ctx context.Context, t Tree, k taken) error {
+	if err := g.ignore(ctx, t.Common, t.Mirror); err != nil {
+		return err
+	}
+	if k.head == "" {
+		_, err := g.run(ctx, t.Path, "read-tree", "--empty")
+		return err
+	}
+	_, err := g.run(ctx, t.Path, "read-tree", "--reset", k.head)
+	return err
+}
+
+// ownCommits fills in the commits of any branch of the member's that are nowhere else.
+func (g Git) ownCommits(ctx context.Context, t Tree, k taken, s *Status) error {
+	from, err := g.base(ctx, t)
+	if err != nil {
+		return err
+	}
+	tips := []string{"--branches"}
+	if k.head != "" {
+		tips = append(tips, k.head)
+	}
+	not := []string{"--not", t.Base}
+	if from != "" {
+		not = append(not, from)
+	}
+	return g.bare(t).log(ctx, t.Mirror, append(append(tips, not...), "--glob=refs/repository/remotes/*"), s)
+}
+
+// wholeOwn reports whether a checkout that was being made is finished and untouched.
+func (s Store) wholeOwn(ctx context.Context, t Tree) (bool, error) {
+	if sameOwn(t) != nil {
+		return false, nil
+	}
+	at, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil || at != t.Base {
+		return false, err
+	}
+	st, err := s.Git.Status(ctx, t)
+	return err == nil && st.Clean() && st.Head == t.Base, nil
+}
+
+// restoreOwn makes a checkout again whose directory was removed, from its branch.
+func (s Store) restoreOwn(ctx context.Context, t Tree) error {
+	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil {
+		return err
+	}
+	if tip == "" {
+		return &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
+	}
+	if err := os.Mkdir(t.Path, 0o700); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	if err := s.addOwn(ctx, t, tip); err != nil {
+		return errors.Join(err, os.RemoveAll(t.Path))
+	}
+	return nil
+}

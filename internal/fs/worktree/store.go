@@ -1,0 +1,181 @@
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonobj"
+)
+
+// Store makes and removes the worktrees of one team.
+type Store struct {
+	Git Git
+	// Dir is the directory of the worktrees. It is made, 0700, and must not be in the repository:
+	// builds there would use its go.mod and node_modules.
+	Dir string
+	// Records is a private directory, where members' tools cannot write.
+	Records string
+	// Aside is told of a record that cannot be read, which then counts as absent; nil:
+	// it is an error.
+	Aside func(path string) error `json:"-"`
+	// Wait is how long another Create or Remove of this team is waited for; 0: 2 min.
+	Wait time.Duration
+
+	step func(string) // tests stop the process here
+}
+
+// states of a record.
+const (
+	making   = "making"   // it has no owner yet
+	made     = "made"     // its owner works in it, or has
+	removing = "removing" // it was found clean, and is being taken away
+)
+
+// Record is what a Store has recorded of one worktree.
+type Record struct {
+	V      int    `json:"v"`
+	State  string `json:"state"`
+	Member string `json:"member"`
+	Owner  string `json:"owner"` // the membership that it was made for
+	Tree   Tree   `json:"tree"`
+	// Hook is what the repository's post-checkout hook said when it failed as the worktree was made.
+	Hook string `json:"hook,omitempty"`
+	// Prepared is how its preparation ended; nil: it has not.
+	Prepared *Prepared `json:"prepared,omitempty"`
+	// Refused is the last merge of its branch, when that changed nothing.
+	Refused *Refused `json:"refused,omitempty"`
+
+	name string // of its file and its directory
+}
+
+const (
+	recordVersion = 1
+	// lockWait is the default of Store.Wait.
+	lockWait = 2 * time.Minute
+)
+
+// lock takes the Store's lock.
+func (s Store) lock(ctx context.Context) (release func() error, err error) {
+	if err := os.MkdirAll(s.Records, 0o700); err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	return atomicfile.Flock(ctx, filepath.Join(s.Records, "lock"), atomicfile.Options{Deadline: cmp.Or(s.Wait, lockWait), Aside: s.Records})
+}
+
+// at is called between steps.
+func (s Store) at(step string) {
+	if s.step != nil {
+		s.step(step)
+	}
+}
+
+// List lists what is on record, in the order of the names.
+func (s Store) List() ([]Record, error) {
+	entries, err := os.ReadDir(s.Records)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	var rs []Record
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		r, err := s.read(name)
+		var bad *RecordError
+		if errors.As(err, &bad) && s.Aside != nil {
+			err = s.Aside(bad.Path)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("worktree: %w", err)
+		}
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }
+
+// RecordError reports a record that is none: it will not become readable.
+type RecordError struct {
+	Path string
+	Err  error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// read reads a record.
+func (s Store) read(name string) (Record, error) {
+	path, r := s.file(name), Record{name: name}
+	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20})
+	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return r, &RecordError{path, err}
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, &RecordError{path, err}
+	}
+	if r.V != recordVersion {
+		return r, fmt.Errorf("%s has version %d, and this program knows %d", path, r.V, recordVersion)
+	}
+	return r, nil
+}
+
+// put writes a record.
+func (s Store) put(r Record) error {
+	b, err := jsonobj.MarshalIndent(r)
+	if err == nil {
+		err = atomicfile.WriteFile(s.file(r.name), append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull})
+	}
+	if err != nil {
+		return fmt.Errorf("worktree: record: %w", err)
+	}
+	return nil
+}
+
+// Pass makes a recorded worktree another owner's. found is false when it is not on record.
+func (s Store) Pass(ctx context.Context, t Tree, owner string) (found bool, err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rs {
+		if r.Tree == t && r.State == made {
+			r.Owner = owner
+			return true, s.put(r)
+		}
+	}
+	return false, nil
+}
+
+// forget removes a record.
+func (s Store) forget(r Record) error {
+	if err := os.Remove(s.file(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("worktree: record: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package house_test
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// TestArchSleeps: a test that sleeps says on the line which clock it waits for. In a synctest
+// bubble that costs no time; a real clock is that of another process, of the system or of a slow
+// writer. A test waits with a channel for the work of this program.
+func TestArchSleeps(t *testing.T) {
+	eachFile(t, func(f archFile) {
+		if !f.test {
+			return
+		}
+		says := f.says()
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.SelectorExpr)
+			if !ok || call.Sel.Name != "Sleep" {
+				return true
+			}
+			if pkg, ok := call.X.(*ast.Ident); !ok || pkg.Name != "time" {
+				return true
+			}
+			at := f.fset.Position(call.Pos())
+			if !saysClock(says[at.Line]) {
+				t.Errorf("%s sleeps: wait for what is to happen, or say behind it \"// real clock: whose\" or \"// the bubble's clock\"", at)
+			}
+			return true
+		})
+	})
+}

@@ -1,0 +1,3 @@
+package foreigntest_test
+
+import _ "waggle/internal/fs/atomicfile/ordertest"
