@@ -136,7 +136,7 @@ func controls(t *testing.T) []string {
 		}
 		texts = append(texts, text, strings.Replace(text, "{", `{"extra":{"approved":true},`, 1))
 	}
-	files, err := filepath.Glob("../testdata/decode/*.txtar")
+	files, err := filepath.Glob("../protocol/testdata/decode/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no transcripts", err)
 	}
