@@ -74,8 +74,11 @@ func damaged(a *app.App, args []string) (op operator.Operator, team protocol.Tea
 		return op, team, "", err
 	}
 	a.Flags.Team = named
-	op, team, err = a.Team()
-	return op, team, args[0], err
+	op, team, terr := a.Team()
+	if named == "" && operator.KindOf(terr) == operator.NotFound {
+		return op, "", "", err
+	}
+	return op, team, args[0], terr
 }
 
 func showDamage(a *app.App, team protocol.TeamName, d *repair.Damage) error {
