@@ -53,7 +53,8 @@ type Terms struct {
 }
 
 // AddTask puts a task on the board and, when an owner is named, assigns it, which
-// takes a leader pass when nobody leads.
+// takes a leader pass when nobody leads. When the task is on the board and has no owner, the result with the
+// error has its id.
 func (o Operator) AddTask(ctx context.Context, name protocol.TeamName, n NewTask) (*TaskResult, error) {
 	const op = "task add"
 	if strings.TrimSpace(n.Subject) == "" {
@@ -89,7 +90,7 @@ func (o Operator) AddTask(ctx context.Context, name protocol.TeamName, n NewTask
 			n.Terms.typed = record.HashText(n.Description)
 		}
 		if r, err = o.assign(ctx, b, t, n.Owner, n.Terms); err != nil {
-			return nil, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
+			return &TaskResult{Task: TaskView{ID: t.ID}}, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
 		}
 		r.Changed = true
 		return r, nil

@@ -3,6 +3,8 @@ package supervise_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"waggle/policy"
 	"waggle/record"
 	"waggle/spawn"
+	"waggle/team"
 )
 
 // kept is a team that this process keeps up.
@@ -178,6 +181,60 @@ func TestSpawn(t *testing.T) {
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
+}
+
+// TestSpawnLeavesNothing: a spawn that fails for lack of randomness, at whichever step, leaves no member, no entry in the
+// registry and no task.
+func TestSpawnLeavesNothing(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	k := keep(t, op, head, supervise.LeadOptions{})
+	bob := teamfile.FileMember{Name: "bob", Agent: "exec", Backend: operator.BackendProcess, Cwd: t.TempDir(), Mode: policy.ModeDontAsk}
+	for n, failed := 1, true; failed; n++ {
+		short := op
+		short.Minter.Rand = &failing{Reader: op.Minter.Rand, at: n}
+		_, err := supervise.Of(short).Recruit(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it"}, false)
+		if failed = err != nil; !failed {
+			if n < 4 {
+				t.Errorf("it succeeded when read %d failed", n)
+			}
+			break
+		}
+		s, oerr := op.Open(t.Context(), "api", operator.Act)
+		if oerr != nil {
+			t.Fatal(oerr)
+		}
+		if m, ok := s.Lead.Member("bob"); ok && m.Left == nil {
+			t.Errorf("read %d failed (%v), and bob stayed", n, err)
+		}
+		reg, oerr := team.Open(op.Root, "api", team.Options{})
+		if oerr != nil {
+			t.Fatal(oerr)
+		}
+		testenv.Eventually(t, fmt.Sprintf("read %d failed (%v), and bob is not in the registry", n, err), func() bool {
+			cfg, oerr := reg.Load(t.Context()) // who leads takes it out
+			m, ok := cfg.Member("bob")
+			return oerr == nil && (!ok || m.Gone())
+		})
+		if list, oerr := board.Of(op).Tasks(t.Context(), "api", true); oerr != nil || len(list.Tasks) != 0 {
+			t.Errorf("read %d failed (%v), and its task stayed: %+v, %v", n, err, list, oerr)
+		}
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// failing fails at one read.
+type failing struct {
+	io.Reader
+	at, n int
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	if f.n++; f.n == f.at {
+		return 0, errors.New("no randomness")
+	}
+	return f.Reader.Read(p)
 }
 
 // TestSpawnedAfterRebuild: Spawn reports the pid of a new member also if another writer made the fold

@@ -17,28 +17,19 @@ import (
 
 // enlistLead joins the agent that a file names as lead: a worker of its own with the lead's name
 // and mailbox. A team does so once; an agent that was stopped stays stopped.
-func (o Operator) enlistLead(ctx context.Context, s *operator.State, p plan) (err error) {
-	if p.file.Lead == nil {
+func (o Operator) enlistLead(ctx context.Context, s *operator.State, t fileTeam) error {
+	if t.file.Lead == nil {
 		return nil
 	}
 	if _, ok := s.Lead.Member(protocol.Lead); ok {
 		return nil
 	}
-	m := *p.file.Lead
-	if p.headless {
+	m := *t.file.Lead
+	if t.headless {
 		m.Backend = process.Alone(m)
 	}
-	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, p.attended); err != nil {
-		return err
-	}
-	if err := process.Of(o.Operator).CheckClient(ctx, m); err != nil {
-		return err
-	}
-	i, err := o.joinLead(ctx, s, m)
-	if err != nil || m.Mode == "" {
-		return err
-	}
-	return o.setMode(ctx, s, i, m.Mode)
+	_, err := o.enlist(ctx, s, m, t.attended, true)
+	return err
 }
 
 // joinLead records the membership. The registry has the lead already, and keeps it when its agent

@@ -8,7 +8,6 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/process"
-	"waggle/operator/teamfile"
 	"waggle/record"
 )
 
@@ -44,31 +43,6 @@ func (o Operator) preparedBefore(ctx context.Context, s *operator.State, m *cont
 	files, err := process.Of(o.Operator).Included(ctx, m.Worktree.Repo)
 	want.Copy = append(files, want.Copy...)
 	return want, err
-}
-
-// Preparation is what the team file that a team was brought up from says about the worktrees of
-// members that are added to it; nil: nothing.
-func (o Operator) Preparation(s *operator.State) (*record.Preparation, error) {
-	f, err := o.from(s)
-	return f.Prepare, err
-}
-
-// check decides whether the tasks of a member that is added to a team are done, by the same file.
-func (o Operator) check(s *operator.State) (*record.Check, error) {
-	f, err := o.from(s)
-	return f.Check, err
-}
-
-// from is the team file that a team was brought up from; without one it is empty.
-func (o Operator) from(s *operator.State) (*teamfile.File, error) {
-	if _, err := os.Lstat(s.Dir.TeamFile()); err != nil {
-		return &teamfile.File{}, nil
-	}
-	f, err := o.Accepted(s)
-	if err != nil {
-		return &teamfile.File{}, err
-	}
-	return f, nil
 }
 
 // unblocked takes out of the errors of starts those of members whose setup failed, and notes them:

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"waggle/control"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -16,8 +17,41 @@ import (
 	"waggle/record"
 )
 
-// plan is how a team is brought up from a file.
+// plan is one bring-up: of the team of a file (run, up), or of members of a team that is led (spawn, begin, resume).
 type plan struct {
+	join  func(context.Context) ([]*control.Member, error)      // with their first orders; with an error it returns those that have joined
+	start *LeadOptions                                          // nil: who leads the team starts them
+	undo  func(context.Context, []*control.Member, error) error // what could not be brought up leaves again; nil: it stays
+}
+
+// raise brings members of a team up as a plan says: a member joins, has its first orders in its mailbox, and then its
+// process starts. Without a start none runs yet.
+func (o Operator) raise(ctx context.Context, s *operator.State, p plan) ([]*control.Member, error) {
+	ms, err := p.join(ctx)
+	if err == nil && p.start != nil {
+		err = o.Bring(ctx, s, ms, *p.start)
+	}
+	if err != nil && p.undo != nil {
+		err = errors.Join(err, p.undo(context.WithoutCancel(ctx), ms, err))
+	}
+	return ms, err
+}
+
+// Bring starts members without leading, and waits until they are ready.
+func (o Operator) Bring(ctx context.Context, s *operator.State, ms []*control.Member, lo LeadOptions) error {
+	note := lo.Note
+	if note == nil {
+		note = func(operator.Note) {}
+	}
+	list, err := o.startAll(ctx, nil, s, ms, lo.Ready, note)
+	for _, st := range list {
+		note(st.note(st.member.Backend))
+	}
+	return errors.Join(err, o.readiness(s).await(ctx, list, lo.Accept, note))
+}
+
+// fileTeam is the team of a file that is brought up.
+type fileTeam struct {
 	op       string // the command that does it
 	file     *teamfile.File
 	attended bool // a person uses this terminal: members may have panes
@@ -28,48 +62,23 @@ type plan struct {
 	note     func(operator.Note)
 }
 
-// policy is what a plan's team may do.
-func (p plan) policy() record.PolicySet {
-	f := p.file
-	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
-	if p.headless {
-		set.Unattended, set.Deadline = p.wait == 0, p.wait.Milliseconds()
-	}
-	return set
-}
-
-// raise makes the team of a plan: registry, journal and members, with their first orders. No process of it runs yet. This
+// raiseTeam makes the team of a file: registry, journal and members, with their first orders. No process of it runs yet. This
 // process holds the Claim of the name until State.Settled. A team that cannot be made whole is archived.
-func (o Operator) raise(ctx context.Context, p plan) (_ *operator.State, err error) {
-	f := p.file
-	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
-		return nil, err
-	}
-	if p.headless {
-		if err := o.checkHeadless(ctx, f, p.wait == 0); err != nil {
-			return nil, err
-		}
-	}
-	held, err := o.Claim(p.op, f.Team)
+func (o Operator) raiseTeam(ctx context.Context, t fileTeam) (*operator.State, error) {
+	s, err := o.make(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			held.Free()
-		}
-	}()
-	if err := teams.Of(o.Operator).Clear(ctx, f.Team, p.note); err != nil {
-		return nil, err
-	}
-	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, p.policy())
+	_, err = o.raise(ctx, s, plan{
+		join: func(ctx context.Context) ([]*control.Member, error) { return s.Lead.Live(), o.fill(ctx, s, t) },
+		undo: func(ctx context.Context, _ []*control.Member, _ error) error {
+			defer s.Settled()
+			_, err := process.Of(o.Operator).Archive(ctx, s, endedFailed)
+			return err
+		},
+	})
 	if err != nil {
 		return nil, err
-	}
-	s.Claim = held
-	if err := o.fill(ctx, s, p); err != nil {
-		_, aerr := process.Of(o.Operator).Archive(context.WithoutCancel(ctx), s, endedFailed)
-		return nil, errors.Join(err, aerr)
 	}
 	return s, nil
 }
@@ -77,22 +86,58 @@ func (o Operator) raise(ctx context.Context, p plan) (_ *operator.State, err err
 // endedFailed is the End of a team that could not be brought up.
 const endedFailed = "it could not be brought up"
 
+// policy is what the team may do.
+func (t fileTeam) policy() record.PolicySet {
+	f := t.file
+	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, Sandboxed: f.Policy.Sandboxed, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds(), Hosts: f.Network}
+	if t.headless {
+		set.Unattended, set.Deadline = t.wait == 0, t.wait.Milliseconds()
+	}
+	return set
+}
+
+// make makes the team, without members.
+func (o Operator) make(ctx context.Context, t fileTeam) (s *operator.State, err error) {
+	f := t.file
+	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
+		return nil, err
+	}
+	if t.headless {
+		if err := o.checkHeadless(ctx, f, t.wait == 0); err != nil {
+			return nil, err
+		}
+	}
+	held, err := o.Claim(t.op, f.Team)
+	if err != nil {
+		return nil, err
+	}
+	if err = teams.Of(o.Operator).Clear(ctx, f.Team, t.note); err == nil {
+		s, err = teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, t.policy())
+	}
+	if err != nil {
+		held.Free()
+		return nil, err
+	}
+	s.Claim = held
+	return s, nil
+}
+
 // fill gives a team that was just made what its file says.
-func (o Operator) fill(ctx context.Context, s *operator.State, p plan) error {
-	if err := accept(s.Dir, p.file); err != nil {
+func (o Operator) fill(ctx context.Context, s *operator.State, t fileTeam) error {
+	if err := accept(s.Dir, t.file); err != nil {
 		return err
 	}
-	if err := o.setBudgets(ctx, s, p.file.Budgets(p.budget)); err != nil {
+	if err := o.setBudgets(ctx, s, t.file.Budgets(t.budget)); err != nil {
 		return err
 	}
-	if err := o.enlistAll(ctx, s, p); err != nil || !p.orders {
+	if err := o.enlistAll(ctx, s, t); err != nil || !t.orders {
 		return err
 	}
 	l, err := process.Of(o.Operator).LeadAs(ctx, s, o.Passing(s))
 	if err != nil {
 		return err
 	}
-	err = o.AssignAll(ctx, s, p.file, l)
+	err = o.AssignAll(ctx, s, t.file, l)
 	if err == nil {
 		err = l.Pass(ctx) // their orders are in their mailboxes before they start
 	}
@@ -100,29 +145,29 @@ func (o Operator) fill(ctx context.Context, s *operator.State, p plan) error {
 }
 
 // enlistAll joins the lead's agent, and the members that have not joined.
-func (o Operator) enlistAll(ctx context.Context, s *operator.State, p plan) error {
-	if err := o.enlistLead(ctx, s, p); err != nil {
+func (o Operator) enlistAll(ctx context.Context, s *operator.State, t fileTeam) error {
+	if err := o.enlistLead(ctx, s, t); err != nil {
 		return err
 	}
 	auto := ""
-	for _, m := range missing(s, p.file) {
-		if p.headless {
+	for _, m := range missing(s, t.file) {
+		if t.headless {
 			m.Backend = process.Alone(m)
 		}
 		if m.Backend == operator.BackendAuto && auto == "" { // resolved once: it takes time
 			var err error
-			if auto, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, p.attended); err != nil {
+			if auto, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, t.attended); err != nil {
 				return err
 			}
 		}
 		if m.Backend == operator.BackendAuto {
 			m.Backend = auto
 		}
-		m.File = p.file.SHA256
+		m.File = t.file.SHA256
 		if err := o.Unlist(ctx, s, m.Name); err != nil {
 			return err
 		}
-		if err := o.enlist(ctx, s, m, p.attended); err != nil {
+		if _, err := o.enlist(ctx, s, m, t.attended, false); err != nil {
 			return err
 		}
 	}

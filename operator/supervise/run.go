@@ -62,7 +62,7 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if len(f.Tasks) == 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
-	s, err := o.raise(ctx, plan{op: "run", file: f, attended: !ro.Headless, headless: ro.Headless, wait: ro.Wait, budget: ro.Budget, note: ro.Note})
+	s, err := o.raiseTeam(ctx, fileTeam{op: "run", file: f, attended: !ro.Headless, headless: ro.Headless, wait: ro.Wait, budget: ro.Budget, note: ro.Note})
 	if err != nil {
 		return nil, err
 	}

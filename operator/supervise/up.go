@@ -3,16 +3,9 @@ package supervise
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"waggle/control"
-	"waggle/home"
-	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -60,7 +53,7 @@ const (
 // runs yet; Keep starts them. This process holds the Claim of the name until Keep leads the team,
 // or Settled is called.
 func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (*operator.State, error) {
-	return o.raise(ctx, plan{op: "up", file: f, attended: attended, orders: true, note: note})
+	return o.raiseTeam(ctx, fileTeam{op: "up", file: f, attended: attended, orders: true, note: note})
 }
 
 // complete does the rest of Prepare when the process that ran it was stopped, which is certain when
@@ -69,13 +62,13 @@ func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, 
 func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, board *task.List, attended bool) error {
 	err := s.Journal.Refresh(ctx)
 	if err == nil {
-		err = o.enlistAll(ctx, s, plan{file: f, attended: attended}) // an older version gave the lead no worker
+		err = o.enlistAll(ctx, s, fileTeam{file: f, attended: attended}) // an older version gave the lead no worker
 	}
 	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
 		return err
 	}
 	for _, m := range s.Lead.Live() {
-		if m.Joined.Mode != "" && m.Mode == "" {
+		if m.Mode == "" {
 			if err := o.setMode(ctx, s, m.Instance, m.Joined.Mode); err != nil {
 				return err
 			}
@@ -116,23 +109,31 @@ func (o Operator) Unlist(ctx context.Context, s *operator.State, name protocol.M
 	return reg.Remove(ctx, name, o.Minter.Now())
 }
 
-// enlist joins a member with the backend that its file names, and orders its mode.
-func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.FileMember, attended bool) (err error) {
+// enlist joins a member, or the lead's agent, with the backend that its file names, and orders its mode. It returns the
+// instance with an error, too, when the member has joined.
+func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.FileMember, attended, lead bool) (i record.Instance, err error) {
 	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
-		return err
+		return "", err
 	}
 	if err := process.Of(o.Operator).CheckClient(ctx, m); err != nil {
-		return err
+		return "", err
 	}
-	_, i, err := teams.Of(o.Operator).Join(ctx, s, m, false)
-	if err != nil || m.Mode == "" {
-		return err
+	if lead {
+		i, err = o.joinLead(ctx, s, m)
+	} else {
+		_, i, err = teams.Of(o.Operator).Join(ctx, s, m, false)
 	}
-	return o.setMode(ctx, s, i, m.Mode)
+	if err != nil {
+		return "", err
+	}
+	return i, o.setMode(ctx, s, i, m.Mode)
 }
 
-// setMode orders the first mode of a member.
+// setMode orders the first mode of a member; "": it has none.
 func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Instance, mode policy.Mode) error {
+	if mode == "" {
+		return nil
+	}
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return err
@@ -189,80 +190,6 @@ func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Dur
 	_, aerr := process.Of(o.Operator).Archive(ctx, s, endedFailed)
 	return errors.Join(err, aerr, process.Of(o.Operator).Sweep(ctx, s, note))
 }
-
-// accept copies the team file that the operator named: only the copy is read afterwards (trust §7).
-// The file's path is stored beside it.
-func accept(dir home.Dir, f *teamfile.File) error {
-	if types := f.Undefined(); len(types) > 0 {
-		return &operator.Error{Kind: operator.Usage, Op: "team file", Msg: fmt.Sprintf("%s: the agent definitions %s were not read", f.Path, strings.Join(types, ", ")), Advice: "teamfile.File.Define reads them"}
-	}
-	types, err := f.Definitions.Bytes()
-	if err != nil {
-		return err
-	}
-	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
-	if err := atomicfile.WriteFile(path+".types", types, o); err != nil {
-		return err
-	}
-	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, f.Data, o)
-}
-
-// Accepted reads the team file that a team was brought up from.
-func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
-	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: operator.MaxYAML})
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, &operator.Error{Kind: operator.Failed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Next: operator.NextSpawnName.With()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	from, err := atomicfile.ReadFile(s.Dir.TeamFile()+".from", atomicfile.Options{MaxSize: operator.MaxYAML})
-	if err != nil {
-		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
-	}
-	f, err := teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
-	if err != nil || len(f.Undefined()) == 0 {
-		return f, err
-	}
-	types, err := atomicfile.ReadFile(s.Dir.TeamFile()+".types", atomicfile.Options{MaxSize: maxTypes})
-	if err != nil {
-		return nil, err
-	}
-	d, err := teamfile.ReadDefinitions(types)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.DefineAs(d)
-}
-
-// AcceptedBefore returns the newest accepted file with the path and the text of f that a team of its name was brought up
-// from, present or past, by the sum in the leader's journal; nil: there is none. What it means may be something else
-// where agent definitions have changed since.
-func (o Operator) AcceptedBefore(f *teamfile.File) *teamfile.File {
-	ks, err := o.Home.List()
-	if err != nil {
-		return nil // then it is shown whole
-	}
-	for _, k := range slices.Backward(ks) {
-		if k.Broken != nil || k.Team != f.Team {
-			continue
-		}
-		r := o.OpenKnown(k)
-		if r.Damaged != nil || r.Lead.Policy.File != f.SHA256 {
-			continue
-		}
-		if was, err := o.Accepted(r); err == nil && was.Path == f.Path && was.SHA256 == f.SHA256 {
-			return was
-		}
-	}
-	return nil
-}
-
-// maxTypes bounds the agent definitions of an accepted file.
-const maxTypes = 16 << 20
 
 // restartable returns the members that Keep would start: those without a process, but for those
 // whose client connects by itself, and those in the queue.
