@@ -17,7 +17,7 @@ import (
 	"waggle/record"
 )
 
-// plan is one bring-up: of the team of a file (run, up), or of members of a team that is led (spawn, begin, resume).
+// plan is how members of a team that is led are brought up (spawn, begin, resume).
 type plan struct {
 	join  func(context.Context) ([]*control.Member, error)      // with their first orders; with an error it returns those that have joined
 	start *LeadOptions                                          // nil: who leads the team starts them
@@ -69,16 +69,10 @@ func (o Operator) raiseTeam(ctx context.Context, t fileTeam) (*operator.State, e
 	if err != nil {
 		return nil, err
 	}
-	_, err = o.raise(ctx, s, plan{
-		join: func(ctx context.Context) ([]*control.Member, error) { return s.Lead.Live(), o.fill(ctx, s, t) },
-		undo: func(ctx context.Context, _ []*control.Member, _ error) error {
-			defer s.Settled()
-			_, err := process.Of(o.Operator).Archive(ctx, s, endedFailed)
-			return err
-		},
-	})
-	if err != nil {
-		return nil, err
+	if err := o.fill(ctx, s, t); err != nil {
+		_, aerr := process.Of(o.Operator).Archive(context.WithoutCancel(ctx), s, endedFailed)
+		s.Settled()
+		return nil, errors.Join(err, aerr)
 	}
 	return s, nil
 }
