@@ -78,9 +78,7 @@ func TestDiffByFile(t *testing.T) {
 		for range 4 {
 			p.Keys("up")
 		}
-		if !strings.Contains(p.Text(), "> +make") {
-			t.Error(p.Text())
-		}
+		shows(t, p, "> +make")
 	})
 }
 
@@ -95,9 +93,7 @@ func TestLongDiff(t *testing.T) {
 		for range 700 {
 			p.Keys("pgdown")
 		}
-		if s := p.Text(); !strings.Contains(s, "… and 2010 lines that have no room here:") {
-			t.Error(s)
-		}
+		shows(t, p, "… and 2010 lines that have no room here:")
 		short := *d.diff
 		short.Text, short.More = filesText, true
 		d.diff = &short

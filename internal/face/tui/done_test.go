@@ -25,34 +25,28 @@ func TestDone(t *testing.T) {
 		if s := p.Text(); !strings.Contains(s, "Done (2)") || p.On() != "dan" || strings.Index(s, "Done (2)") < strings.Index(s, "Ready (1)") {
 			t.Fatalf("on %s\n%s", p.On(), s)
 		}
-		p.Keys("down")
-		p.Wait(second)
+		p.Press("down")
 		for _, text := range []string{"team old: ended: taken down, left 1 with work", "at 1999-12-31 23:00", "next: read-ended"} {
 			if s := p.Text(); !strings.Contains(s, text) {
 				t.Errorf("%q is missing\n%s", text, s)
 			}
 		}
-		p.Keys("down")
-		p.Wait(second)
+		p.Press("down")
 		for _, text := range []string{"worktree ann@api: walk: completed; kept: 1 file changed", "/trees/ann", "next: merge-again ann"} {
 			if s := p.Text(); !strings.Contains(s, text) {
 				t.Errorf("%q is missing\n%s", text, s)
 			}
 		}
 		for _, c := range []string{"a", "d", "r", "e", "b", "c", "S", "m", "g", "t", "w", "v", "right", "enter", "esc"} {
-			p.Keys(c)
-			p.Wait(second)
+			p.Press(c)
 			if c == "m" || c == "g" || c == "t" {
 				if s := p.Text(); !strings.Contains(s, "it is done; next: merge-again ann") {
 					t.Errorf("%s: %s", c, s)
 				}
 			}
-			p.Keys("esc", "end")
-			p.Wait(second)
+			p.Press("esc", "end")
 		}
-		if len(d.acts) != 0 {
-			t.Errorf("%+v", d.acts)
-		}
+		none(t, d)
 		p.Over()
 		p.Wait(second)
 		if s := p.Text(); p.On() != "ann@api" || !p.Gone() || !strings.Contains(s, "it is not there any more") {
@@ -76,16 +70,14 @@ func TestDoneIsNotChosen(t *testing.T) {
 		if p.Wait(second); p.On() != "bob" {
 			t.Errorf("on %s", p.On())
 		}
-		p.Keys("end")
-		p.Wait(second)
+		p.Press("end")
 		p.Man(tui.Crew{Members: []tui.Member{bob, member("eve", inspect.StateIdle, "")}})
 		if p.Wait(second); p.On() != "older" {
 			t.Errorf("on %s, which the person has chosen", p.On())
 		}
 		p.Keys("n")
 		p.Type("fix it")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		p.Man(tui.Crew{Members: []tui.Member{bob, member("fix-it", inspect.StateIdle, "")}})
 		if p.Wait(second); p.On() != "bob" {
 			t.Errorf("on %s", p.On())

@@ -129,6 +129,12 @@ func (p *Player) Keys(keys ...string) {
 	}
 }
 
+// Press types keys, and lets a second pass.
+func (p *Player) Press(keys ...string) {
+	p.Keys(keys...)
+	p.Wait(time.Second)
+}
+
 // Type types each character after the time that a person takes.
 func (p *Player) Type(text string) {
 	for _, r := range text {
@@ -161,6 +167,12 @@ func (p *Player) Ask(qs ...decide.Request) {
 	p.send(requestsMsg{asks: append([]decide.Request{}, qs...)})
 }
 func (p *Player) Man(c Crew) { p.send(crewMsg{crew: c}) }
+
+// Stand replaces the requests, and lets them stand for a second.
+func (p *Player) Stand(qs ...decide.Request) {
+	p.Ask(qs...)
+	p.Wait(time.Second)
+}
 
 // Continue continues the program after it was stopped.
 func (p *Player) Continue() { p.send(continuedMsg{}) }

@@ -70,8 +70,7 @@ func TestGoldens(t *testing.T) {
 		"edit": func(p *tui.Player, _ *desk) { p.Keys("j"); p.Wait(second) },
 		"file": func(p *tui.Player, d *desk) {
 			d.earlier = "@@ -7,3 +7,3 @@\n zero\n one\n-two\n+three"
-			p.Keys("j")
-			p.Wait(second)
+			p.Press("j")
 		},
 		"plan":  func(p *tui.Player, _ *desk) { p.Keys("j", "j"); p.Wait(second) },
 		"words": func(p *tui.Player, _ *desk) { p.Keys("j", "j", "j"); p.Wait(second); p.Keys("a"); p.Type("2") },
@@ -81,30 +80,25 @@ func TestGoldens(t *testing.T) {
 		"rule":  func(p *tui.Player, _ *desk) { p.Keys("5", "r"); p.Wait(second) },
 		"output": func(p *tui.Player, d *desk) {
 			d.lines = []string{"I look at the parser first.", "[Read] src/parse.go", "    120 lines", "[Bash] go test ./...", "    failed: exit status 1", "ok \u202e evil"}
-			p.Keys("7")
-			p.Wait(second)
+			p.Press("7")
 		},
 		"tasks": func(p *tui.Player, _ *desk) { p.Keys("left", "left"); p.Wait(second) },
 		"revised": func(p *tui.Player, d *desk) {
 			d.earlier = "--- carol rev 1\n+++ carol rev 2\n@@ -1,2 +1,3 @@\n # Move the parser\n-1. delete the old one\n+1. **copy** `parse.go`\n+2. delete the old one\n"
-			p.Keys("j", "j")
-			p.Wait(second)
+			p.Press("j", "j")
 		},
 		"changed": func(p *tui.Player, _ *desk) {
 			p.Write = func(string) string { return "rm -r build8\necho done\n" }
 			p.Wait(second)
-			p.Keys("e")
-			p.Wait(second)
+			p.Press("e")
 		},
 		"review": func(p *tui.Player, d *desk) {
 			d.diff = &results.Diff{Team: "api", Member: "erin", Branch: "waggle/erin", Files: []results.FileChange{{Path: "a.go", Added: 2, Deleted: 1}}, Text: diffText}
 			p.Count(map[tui.MemberKey]tui.Lines{{Team: "api", Member: "erin"}: {Added: 2, Deleted: 1}})
-			p.Keys("7", "v")
-			p.Wait(second)
+			p.Press("7", "v")
 			p.Keys("c", "j", "j", "j", "j", "j", "c")
 			p.Type("why two?")
-			p.Keys("enter")
-			p.Wait(second)
+			p.Press("enter")
 		},
 		"setup": func(p *tui.Player, d *desk) {
 			d.found = foundSetup(t, "npm ci")

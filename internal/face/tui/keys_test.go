@@ -18,21 +18,13 @@ func TestOwnKeys(t *testing.T) {
 		if err := p.Keyed(map[string][]string{"allow": {"o"}, "deny": {"y", "f2"}}); err != nil {
 			t.Fatal(err)
 		}
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "o allow once  y deny") {
-			t.Error(s)
-		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
+		shows(t, p, "o allow once  y deny")
+		p.Press("a")
 		p.Keys("?")
-		if s := p.Text(); !strings.Contains(s, "y f2              deny it") {
-			t.Error(s)
-		}
-		p.Keys("esc")
-		p.Wait(second)
-		p.Keys("o")
-		p.Wait(second)
+		shows(t, p, "y f2              deny it")
+		p.Press("esc")
+		p.Press("o")
 		if a := sole(t, d); a.Verb != tui.Allow {
 			t.Errorf("%+v", a)
 		}
@@ -88,8 +80,7 @@ func TestNextThatNeedsMe(t *testing.T) {
 func TestTabsAndWhole(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateWorking, "")}})
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
-		p.Wait(second)
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
 		shows := func(name string) {
 			t.Helper()
 			if !strings.Contains(p.Text(), "["+name+"]") {
@@ -140,11 +131,9 @@ func TestNoKeyByShift(t *testing.T) {
 	}
 	for _, k := range []string{"A", "D", "R", "B", "E", "G", "T", "y", "x"} {
 		play(t, func(t *testing.T, p *tui.Player, d *desk) {
-			p.Ask(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow))
-			p.Wait(second)
+			p.Stand(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow))
 			before := strings.Split(p.Text(), "\n")[1]
-			p.Keys(k)
-			p.Wait(second)
+			p.Press(k)
 			if len(d.acts) > 0 || p.Answers() || strings.Split(p.Text(), "\n")[1] != before || !strings.Contains(p.Text(), k+" has no meaning here") {
 				t.Errorf("%s: %+v\n%s", k, d.acts, p.Text())
 			}
@@ -163,8 +152,7 @@ func TestTaskLine(t *testing.T) {
 		if s := p.Text(); !strings.Contains(s, "> new task, of a new member: fix it_") || !strings.Contains(s, "Enter starts it") {
 			t.Fatal(s)
 		}
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.NewMember || a.Text != "fix it" {
 			t.Errorf("%+v", a)
 		}
@@ -177,19 +165,14 @@ func TestTakesASession(t *testing.T) {
 		erin, fay := member("erin", inspect.StateWorking, ""), member("fay", inspect.StateIdle, "")
 		erin.Conversation = &record.Conversation{}
 		p.Man(tui.Crew{Members: []tui.Member{erin, fay}})
-		p.Keys("home", "t")
-		p.Wait(second)
+		p.Press("home", "t")
 		if s := p.Text(); strings.Join(p.Taken, " ") != "api/erin" || !strings.Contains(s, "erin goes on by itself") {
 			t.Errorf("%q\n%s", p.Taken, s)
 		}
 		p.Failed = errors.New("exit status 6")
-		p.Keys("t")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "erin was not taken, or its client failed: exit status 6") {
-			t.Error(s)
-		}
-		p.Keys("end", "t")
-		p.Wait(second)
+		p.Press("t")
+		shows(t, p, "erin was not taken, or its client failed: exit status 6")
+		p.Press("end", "t")
 		if s := p.Text(); len(p.Taken) != 2 || !strings.Contains(s, "fay has no session") {
 			t.Errorf("%q\n%s", p.Taken, s)
 		}
@@ -212,8 +195,7 @@ func TestTabsWithoutRows(t *testing.T) {
 			if s := p.Text(); want == "" && (strings.Contains(s, "[") || !strings.Contains(s, "Nothing waits for you")) || !strings.Contains(s, want) {
 				t.Errorf("want %q:\n%s", want, s)
 			}
-			p.Keys("right")
-			p.Wait(second)
+			p.Press("right")
 		}
 		p.Keys("left", "left")
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateWorking, "")}})
@@ -230,18 +212,14 @@ func TestFlashInTwoLines(t *testing.T) {
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateIdle, "")}})
 		p.Keys("n")
 		p.Type("fix it")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		lines := strings.Split(p.Text(), "\n")
 		last := lines[len(lines)-2:]
 		if !strings.HasPrefix(last[0], "no coding agent") || !strings.Contains(last[1], "starts a command)") || len(lines) != 24 {
 			t.Errorf("%q", last)
 		}
-		p.Keys("m")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "> message to erin: _") || !strings.Contains(s, "Enter sends it") {
-			t.Error(s)
-		}
+		p.Press("m")
+		shows(t, p, "> message to erin: _", "Enter sends it")
 	})
 }
 
@@ -249,17 +227,11 @@ func TestFlashInTwoLines(t *testing.T) {
 func TestHintGoesBack(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Man(tui.Crew{Members: []tui.Member{member("alice", inspect.StateHuman, "")}})
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
-		p.Wait(second)
-		p.Keys("w")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "esc the request") {
-			t.Error(s)
-		}
-		p.Keys("esc")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "[Ask]") || strings.Contains(s, "esc the request") {
-			t.Error(s)
-		}
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
+		p.Press("w")
+		shows(t, p, "esc the request")
+		p.Press("esc")
+		shows(t, p, "[Ask]")
+		hides(t, p, "esc the request")
 	})
 }

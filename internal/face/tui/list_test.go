@@ -54,8 +54,7 @@ func crowd(p *tui.Player, n, teams, asking int) {
 	decide.SortRequests(qs)
 	p.Man(c)
 	p.Count(stats)
-	p.Ask(qs...)
-	p.Wait(second)
+	p.Stand(qs...)
 }
 
 // kindsAsked are the requests of every kind.

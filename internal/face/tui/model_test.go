@@ -131,6 +131,27 @@ func play(t *testing.T, fn func(t *testing.T, p *tui.Player, d *desk)) {
 	})
 }
 
+// shows and hides check which texts are on the screen.
+func shows(t *testing.T, p *tui.Player, texts ...string) { t.Helper(); onScreen(t, p, true, texts) }
+func hides(t *testing.T, p *tui.Player, texts ...string) { t.Helper(); onScreen(t, p, false, texts) }
+
+func onScreen(t *testing.T, p *tui.Player, want bool, texts []string) {
+	t.Helper()
+	for _, text := range texts {
+		if s := p.Text(); strings.Contains(s, text) != want {
+			t.Errorf("%q is on the screen: %t\n%s", text, !want, s)
+		}
+	}
+}
+
+// none checks that no act was done.
+func none(t *testing.T, d *desk) {
+	t.Helper()
+	if len(d.acts) != 0 {
+		t.Fatalf("%+v", d.acts)
+	}
+}
+
 // sole is the one act that was done.
 func sole(t *testing.T, d *desk) tui.Act {
 	t.Helper()
@@ -151,8 +172,7 @@ func TestAllow(t *testing.T) {
 		if len(d.acts) != 0 {
 			t.Fatalf("an early key answered: %+v", d.acts)
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if a := sole(t, d); a.Verb != tui.Allow || a.Requests[0].Digest != one.Digest || len(a.Requests) != 1 {
 			t.Errorf("%+v", a)
 		}
@@ -166,10 +186,8 @@ func TestAllow(t *testing.T) {
 func TestKeysTogether(t *testing.T) {
 	for _, keys := range [][]string{{"a", "a"}, {"a", "j"}, {"j", "a"}, {"d", "enter"}, {"a", "enter"}} {
 		play(t, func(t *testing.T, p *tui.Player, d *desk) {
-			p.Ask(request(1, "alice", "ls", policy.RiskLow))
-			p.Wait(second)
-			p.Keys(keys...)
-			p.Wait(second)
+			p.Stand(request(1, "alice", "ls", policy.RiskLow))
+			p.Press(keys...)
 			if len(d.acts) != 0 {
 				t.Errorf("%v: %+v", keys, d.acts)
 			}
@@ -179,12 +197,10 @@ func TestKeysTogether(t *testing.T) {
 
 func TestDenyWithReason(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Ask(request(1, "alice", "ls", policy.RiskHigh))
-		p.Wait(second)
+		p.Stand(request(1, "alice", "ls", policy.RiskHigh))
 		p.Keys("d")
 		p.Type("not now")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.Deny || a.Reason != "not now" {
 			t.Errorf("%+v", a)
 		}
@@ -195,24 +211,17 @@ func TestDenyWithReason(t *testing.T) {
 func TestHighRisk(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		q := request(1, "alice", "rm -rf /", policy.RiskHigh)
-		p.Ask(q)
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Stand(q)
+		p.Press("a")
 		p.Keys("enter")
 		p.Type("K002")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		p.Paste(q.Handle)
 		p.Wait(second)
-		p.Keys("enter")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		p.Press("enter")
+		none(t, d)
 		p.Type("k001")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.Allow || a.Requests[0].Digest != q.Digest {
 			t.Errorf("%+v", a)
 		}
@@ -224,14 +233,12 @@ func TestWords(t *testing.T) {
 		q := request(1, "alice", "", policy.RiskLow)
 		q.Kind, q.Tool, q.Command = string(record.KindQuestion), "AskUserQuestion", ""
 		q.Questions = []decide.Asked{{Text: "which one?", Options: []decide.Option{{Label: "left"}, {Label: "right"}}}, {Text: "why?"}}
-		p.Ask(q)
-		p.Wait(second)
+		p.Stand(q)
 		p.Keys("a")
 		p.Type("2")
 		p.Keys("enter")
 		p.Type("it is nearer")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.Words || fmt.Sprint(a.Words) != "[2 it is nearer]" {
 			t.Errorf("%+v", a)
 		}
@@ -242,16 +249,12 @@ func TestWords(t *testing.T) {
 func TestBatch(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		high := request(9, "carol", "rm -rf /", policy.RiskHigh)
-		p.Ask(high, request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow), request(3, "bob", "make", policy.RiskLow))
-		p.Wait(second)
+		p.Stand(high, request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow), request(3, "bob", "make", policy.RiskLow))
 		p.Keys("b") // on the one of high risk
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
-		p.Keys("esc", "j", "b")
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
+		p.Press("esc", "j", "b")
+		p.Press("a")
 		if a := sole(t, d); len(a.Requests) != 2 || a.Requests[0].Command != "ls" || a.Requests[1].Command != "ls" {
 			t.Errorf("%+v", a)
 		}
@@ -263,20 +266,15 @@ func TestBatchFromAMember(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Ask(request(9, "carol", "rm -rf /", policy.RiskHigh), request(1, "alice", "ls", policy.RiskLow), request(3, "bob", "make", policy.RiskLow))
 		p.Man(tui.Crew{Members: []tui.Member{member("dan", inspect.StateIdle, "")}})
-		p.Keys("end")
-		p.Wait(second)
-		p.Keys("b")
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("end")
+		p.Press("b")
+		p.Press("a")
 		if a := sole(t, d); len(a.Requests) != 2 || a.Requests[0].Command != "ls" || a.Requests[1].Command != "make" {
 			t.Errorf("%+v", a)
 		}
 		p.Ask()
 		p.Keys("b")
-		if s := p.Text(); !strings.Contains(s, "nothing can be answered in a batch") {
-			t.Error(s)
-		}
+		shows(t, p, "nothing can be answered in a batch")
 	})
 }
 
@@ -309,8 +307,7 @@ func TestHundred(t *testing.T) {
 			p := tui.Play(d, size[0], size[1], false)
 			defer p.Close()
 			qs := hundred()
-			p.Ask(qs...)
-			p.Wait(second)
+			p.Stand(qs...)
 			if n := len(decide.Groups(qs)); n != 5+6+15 {
 				t.Fatalf("%d groups", n)
 			}
@@ -318,8 +315,7 @@ func TestHundred(t *testing.T) {
 			key := func(k string) {
 				shown += p.Text()
 				keys++
-				p.Keys(k)
-				p.Wait(second)
+				p.Press(k)
 			}
 			key("6") // the first that is not of high risk
 			key("b")
@@ -379,17 +375,12 @@ func TestPagesStand(t *testing.T) {
 					t.Errorf("the last page is there:\n%s", s)
 				}
 				p.Wait(second)
-				p.Keys("a")
-				p.Wait(second)
-				if len(d.acts) != 0 {
-					t.Fatalf("%+v", d.acts)
-				}
+				p.Press("a")
+				none(t, d)
 				for strings.Contains(p.Text(), "more lines") {
-					p.Keys("space")
-					p.Wait(second)
+					p.Press("space")
 				}
-				p.Keys("a")
-				p.Wait(second)
+				p.Press("a")
 				sole(t, d)
 			})
 		})
@@ -399,10 +390,8 @@ func TestPagesStand(t *testing.T) {
 // A request that is longer than the screen can be answered when all of it was shown.
 func TestLong(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Ask(request(1, "alice", strings.Repeat("echo one\n", 60)+"rm x", policy.RiskLow))
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Stand(request(1, "alice", strings.Repeat("echo one\n", 60)+"rm x", policy.RiskLow))
+		p.Press("a")
 		if len(d.acts) != 0 || !strings.Contains(p.Text(), "more lines to read") {
 			t.Fatalf("%+v\n%s", d.acts, p.Text())
 		}
@@ -412,11 +401,8 @@ func TestLong(t *testing.T) {
 		}
 		p.Keys("a") // the last page has not stood
 		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
-		p.Keys("a")
-		p.Wait(second)
+		none(t, d)
+		p.Press("a")
 		sole(t, d)
 	})
 }
@@ -429,27 +415,19 @@ func TestNotPainted(t *testing.T) {
 		defer p.Close()
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Wait(5 * second)
-		p.Keys("a")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Errorf("%+v", d.acts)
-		}
+		p.Press("a")
+		none(t, d)
 	})
 }
 
 // A key that was typed while the loop stood still does not count.
 func TestStalled(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
-		p.Wait(second)
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
 		time.Sleep(3 * second) // the bubble's clock: nobody reads
-		p.Keys("a")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
+		none(t, d)
+		p.Press("a")
 		sole(t, d)
 	})
 }
@@ -457,16 +435,12 @@ func TestStalled(t *testing.T) {
 // An answer that waits for other keys waits anew when the loop stood still, because keys may wait to be read.
 func TestStalledBehindAKey(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
-		p.Wait(second)
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
 		p.Keys("a")
 		time.Sleep(700 * time.Millisecond) // the bubble's clock: nobody reads
 		p.Wait(10 * time.Millisecond)      // the clock is looked at first
-		p.Keys("j")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		p.Press("j")
+		none(t, d)
 	})
 }
 
@@ -486,15 +460,11 @@ func TestContinued(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, p *tui.Player, d *desk) {
-				p.Ask(request(1, "alice", "ls", policy.RiskLow))
-				p.Wait(second)
+				p.Stand(request(1, "alice", "ls", policy.RiskLow))
 				act(p)
 				p.Wait(second)
-				if len(d.acts) != 0 {
-					t.Fatalf("%+v", d.acts)
-				}
-				p.Keys("a")
-				p.Wait(second)
+				none(t, d)
+				p.Press("a")
 				sole(t, d)
 			})
 		})
@@ -512,8 +482,7 @@ func TestIdle(t *testing.T) {
 		if n := p.Beats() - before; n > 61 {
 			t.Errorf("%d looks in a minute", n)
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		sole(t, d)
 	})
 }
@@ -535,14 +504,10 @@ func TestStandsAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, p *tui.Player, d *desk) {
-				p.Ask(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow))
-				p.Wait(second)
+				p.Stand(request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "ls", policy.RiskLow))
 				change(p)
-				p.Keys("a")
-				p.Wait(second)
-				if len(d.acts) != 0 {
-					t.Errorf("%+v", d.acts)
-				}
+				p.Press("a")
+				none(t, d)
 			})
 		})
 	}
@@ -559,16 +524,12 @@ func TestCursorStays(t *testing.T) {
 		if p.On() != b.Handle {
 			t.Fatalf("on %s", p.On())
 		}
-		p.Ask(c, a)
-		p.Wait(second)
+		p.Stand(c, a)
 		if p.On() != b.Handle || !p.Gone() {
 			t.Fatalf("on %s, gone %v", p.On(), p.Gone())
 		}
-		p.Keys("a")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Errorf("%+v", d.acts)
-		}
+		p.Press("a")
+		none(t, d)
 		p.Keys("k")
 		if p.On() != a.Handle || strings.Contains(p.Text(), b.Handle) {
 			t.Errorf("on %s\n%s", p.On(), p.Text())
@@ -583,8 +544,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		at := time.Now()
 		d.fate = decide.Fate{How: "denied by operator (deny)", At: at, Said: "not \x1b[31mtoday"}
 		p.Wait(3 * second)
-		p.Ask()
-		p.Wait(second)
+		p.Stand()
 		if s := p.Text(); !p.Gone() || !strings.Contains(s, "denied by operator (deny) at "+page.Clock(at, at)) || !strings.Contains(s, `\x1b[31mtoday`) || strings.Contains(s, "\x1b") {
 			t.Errorf("gone %v\n%s", p.Gone(), s)
 		}
@@ -596,27 +556,19 @@ func TestAnsweredElsewhere(t *testing.T) {
 func TestNewsOfOthers(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		a, b, c := request(1, "alice", "ls", policy.RiskLow), request(2, "bob", "make", policy.RiskLow), request(3, "carol", "make", policy.RiskLow)
-		p.Ask(a, b, c)
-		p.Wait(second)
+		p.Stand(a, b, c)
 		d.fate = decide.Fate{How: "denied by operator (deny)", At: time.Now(), Said: "not \x1b[31mtoday"}
-		p.Ask(a, b)
-		p.Wait(second)
+		p.Stand(a, b)
 		if s := p.Text(); !strings.Contains(s, "K003 of carol: denied by operator (deny) at ") || !strings.Contains(s, `not \x1b[31mtoday`) {
 			t.Fatal(s)
 		}
 		p.Keys("j", "k")
-		if s := p.Text(); strings.Contains(s, "of carol") {
-			t.Error(s)
-		}
+		hides(t, p, "of carol")
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		p.Keys("j", "k")
-		p.Ask(b)
-		p.Wait(second)
-		if s := p.Text(); strings.Contains(s, "of alice") {
-			t.Error(s)
-		}
+		p.Stand(b)
+		hides(t, p, "of alice")
 	})
 }
 
@@ -626,8 +578,7 @@ func TestAnsweredHere(t *testing.T) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		p.Ask()
 		if s := p.Text(); !strings.Contains(s, "0 need you") || p.On() != "K001" || !p.Gone() {
 			t.Errorf("on %s\n%s", p.On(), s)
@@ -643,16 +594,11 @@ func TestAnsweredHere(t *testing.T) {
 func TestRefused(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		d.err = fmt.Errorf("it was decided before")
-		p.Ask(request(1, "alice", "ls", policy.RiskLow))
+		p.Stand(request(1, "alice", "ls", policy.RiskLow))
+		p.Press("a")
+		shows(t, p, "it was decided before")
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
-		if !strings.Contains(p.Text(), "it was decided before") {
-			t.Error(p.Text())
-		}
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if len(d.acts) != 2 {
 			t.Errorf("%+v", d.acts)
 		}
@@ -664,19 +610,15 @@ func TestRule(t *testing.T) {
 		q := request(1, "alice", "go test ./a", policy.RiskMedium)
 		q.Suggest = []string{"Bash(go test ./a)", "Bash(go test:*)"}
 		p.Ask(q)
-		p.Keys("r")
-		p.Wait(second)
+		p.Press("r")
 		if !strings.Contains(p.Text(), "it matches 2 of the last 7 calls") {
 			t.Fatal(p.Text())
 		}
-		p.Keys("down", "s")
-		p.Wait(second)
+		p.Press("down", "s")
 		for strings.Contains(p.Text(), "more lines to read") {
-			p.Keys("space")
-			p.Wait(second)
+			p.Press("space")
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if a := sole(t, d); a.Rule != "Bash(go test:*)" || !a.Wide || time.Until(a.End) > decide.LessonTime {
 			t.Errorf("%+v", a)
 		}
@@ -697,21 +639,17 @@ func TestRuleEnd(t *testing.T) {
 			}
 			p.Keys("u")
 		}
-		p.Keys("esc", "r")
-		p.Wait(second)
+		p.Press("esc", "r")
 		p.Keys("u")
 		p.Wait(300 * time.Millisecond)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if len(d.acts) != 0 {
 			t.Fatalf("the end had not stood: %+v", d.acts)
 		}
 		for strings.Contains(p.Text(), "more lines to read") {
-			p.Keys("space")
-			p.Wait(second)
+			p.Press("space")
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if a := sole(t, d); time.Until(a.End) < 6*24*time.Hour || time.Until(a.End) > 7*24*time.Hour {
 			t.Errorf("it ends in %s", time.Until(a.End))
 		}
@@ -744,8 +682,7 @@ func TestHintNamesWhatWorks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, func(t *testing.T, p *tui.Player, _ *desk) {
-				p.Ask(c.q)
-				p.Wait(second)
+				p.Stand(c.q)
 				s := strings.Split(strings.TrimRight(p.Text(), "\n"), "\n")
 				if got := s[len(s)-1]; !strings.HasPrefix(got, c.want+"  tab") {
 					t.Errorf("%q, want %q", got, c.want)
@@ -761,19 +698,14 @@ func TestInFile(t *testing.T) {
 		d.earlier = "@@ -7 +7 @@\n-a\n+b"
 		q := request(1, "bob", "", policy.RiskMedium)
 		q.Tool, q.Command, q.Input = "Edit", "", []byte(`{"file_path":"a.go","old_string":"a","new_string":"b"}`)
-		p.Ask(q)
-		p.Wait(second)
+		p.Stand(q)
 		if s := p.Text(); strings.Contains(s, "@@ -7 +7 @@") || !strings.Contains(s, "Edit a.go") {
 			t.Fatalf("where it leads is not known:\n%s", s)
 		}
 		q.Paths, q.Digest = []record.RealPath{{Spelled: "/src/a.go", Real: "/src/a.go"}}, strings.Repeat("d", 64)
-		p.Ask(q)
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "in the file, when this was shown first") || !strings.Contains(s, "| @@ -7 +7 @@") {
-			t.Error(s)
-		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Stand(q)
+		shows(t, p, "in the file, when this was shown first", "| @@ -7 +7 @@")
+		p.Press("a")
 		if a := sole(t, d); a.Requests[0].Digest != q.Digest {
 			t.Errorf("%+v", a)
 		}
@@ -786,16 +718,13 @@ func TestMessageAndTask(t *testing.T) {
 		p.Keys("m")
 		p.Paste("two\nlines")
 		p.Wait(second)
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		p.Keys("m", "tab")
 		p.Type("tidy up")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		p.Keys("n")
 		p.Type("begin anew")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if len(d.acts) != 3 || d.acts[2].Verb != tui.NewMember || d.acts[2].Text != "begin anew" || d.acts[2].Member != "" || d.acts[0].Text != "two lines" || d.acts[0].Verb != tui.Message || d.acts[1].Verb != tui.NewTask || d.acts[1].Member != "alice" {
 			t.Errorf("%+v", d.acts)
 		}
@@ -816,14 +745,11 @@ func TestFilterAndMouse(t *testing.T) {
 		p.Keys("/")
 		p.Type("make")
 		p.Keys("enter")
-		if s := p.Text(); strings.Contains(s, "alice") || !strings.Contains(s, "K002") {
-			t.Error(s)
-		}
+		shows(t, p, "K002")
+		hides(t, p, "alice")
 		p.Wait(second)
 		p.Keys("esc")
-		if s := p.Text(); !strings.Contains(s, "alice") {
-			t.Error(s)
-		}
+		shows(t, p, "alice")
 	})
 }
 
@@ -844,19 +770,14 @@ func TestFilterHidesTheSelected(t *testing.T) {
 			t.Errorf("on %s, gone %v", p.On(), p.Gone())
 		}
 		p.Wait(second)
-		p.Keys("esc")
-		p.Wait(second)
+		p.Press("esc")
 		if s := p.Text(); p.On() != "K002" || !p.Gone() || !strings.Contains(s, "alice") {
 			t.Errorf("on %s\n%s", p.On(), s)
 		}
 		p.Keys("/")
 		p.Type("no row has this")
-		if s := p.Text(); strings.Contains(s, "ok alice") {
-			t.Error(s)
-		}
-		if len(d.acts) != 0 {
-			t.Errorf("%+v", d.acts)
-		}
+		hides(t, p, "ok alice")
+		none(t, d)
 	})
 }
 
@@ -893,8 +814,7 @@ func TestFilterKeepsTheSelected(t *testing.T) {
 // Leaving waits for the answer that is on its way.
 func TestQuit(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		p.Keys("q")
-		p.Wait(second)
+		p.Press("q")
 		if !p.Ended {
 			t.Error("it goes on")
 		}
@@ -944,22 +864,17 @@ func TestRuleOfAnother(t *testing.T) {
 			t.Run(name+" "+key, func(t *testing.T) {
 				play(t, func(t *testing.T, p *tui.Player, d *desk) {
 					p.Write = func(string) string { return "ls -la\n" }
-					p.Ask(q, other)
-					p.Wait(second)
-					p.Keys(key)
-					p.Wait(second)
+					p.Stand(q, other)
+					p.Press(key)
 					if s := p.Text(); !strings.Contains(s, map[string]string{"r": "Rule: ", "e": "Changed: "}[key]) {
 						t.Fatal(s)
 					}
 					does(p)
 					p.Wait(second)
-					if s := p.Text(); strings.Contains(s, "Rule: ") || strings.Contains(s, "Changed: ") || strings.Contains(s, "> Bash(ls -l)") || !strings.Contains(s, "[Ask]") {
-						t.Error(s)
-					}
-					p.Keys("down")
-					p.Wait(second)
-					p.Keys("a")
-					p.Wait(second)
+					shows(t, p, "[Ask]")
+					hides(t, p, "Rule: ", "Changed: ", "> Bash(ls -l)")
+					p.Press("down")
+					p.Press("a")
 					if len(d.acts) != 1 || d.acts[0].Rule != "" || d.acts[0].Input != "" || d.acts[0].Requests[0].Handle != "K002" {
 						t.Errorf("%+v\n%s", d.acts, p.Text())
 					}

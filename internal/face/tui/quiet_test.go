@@ -73,8 +73,7 @@ func TestLeave(t *testing.T) {
 			t.Errorf("left %d times:\n%s", d.left, text)
 		}
 		d.lines = []string{"two"}
-		p.Keys("down")
-		p.Wait(second)
+		p.Press("down")
 		if text := p.Text(); d.left != 1 || !strings.Contains(text, "two") {
 			t.Errorf("left %d times:\n%s", d.left, text)
 		}

@@ -23,11 +23,8 @@ func TestReview(t *testing.T) {
 		d.diff = madeBy("alice")
 		p.Man(tui.Crew{Members: []tui.Member{member("alice", inspect.StateIdle, "")}})
 		p.Keys("S")
-		if !strings.Contains(p.Text(), "there is no comment") {
-			t.Error(p.Text())
-		}
-		p.Keys("v")
-		p.Wait(second)
+		shows(t, p, "there is no comment")
+		p.Press("v")
 		p.Keys("c")   // shows the diff on the whole screen
 		for range 5 { // the lines that the file's head says are passed over
 			p.Keys("j")
@@ -53,16 +50,14 @@ func TestReview(t *testing.T) {
 		if p.Wait(second); p.Ended || !strings.Contains(p.Text(), "2 comments not sent") {
 			t.Fatal(p.Text())
 		}
-		p.Keys("S")
-		p.Wait(second)
+		p.Press("S")
 		a := sole(t, d)
 		if a.Verb != tui.Review || a.Member != "alice" || a.Diff != shown || len(a.Comments) != 2 || a.Comments[6] != "why two?" || a.Comments[-1] != "good" {
 			t.Errorf("%+v", a)
 		}
 		p.Wait(30 * second)
-		if s := p.Text(); strings.Contains(s, "# why two?") || !strings.Contains(s, "x = 3") {
-			t.Error(s)
-		}
+		shows(t, p, "x = 3")
+		hides(t, p, "# why two?")
 	})
 }
 
@@ -79,9 +74,7 @@ func TestMergeNothing(t *testing.T) {
 		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
 		p.Wait(second)
 		p.Keys("g")
-		if s := p.Text(); !strings.Contains(s, "bob works in no worktree of its own: there is nothing to merge") {
-			t.Error(s)
-		}
+		shows(t, p, "bob works in no worktree of its own: there is nothing to merge")
 	})
 }
 
@@ -90,17 +83,13 @@ func TestMerge(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		d.diff = madeBy("bob")
 		p.Man(tui.Crew{Members: []tui.Member{inWorktree("bob")}})
-		p.Keys("g", "esc")
-		p.Wait(second)
+		p.Press("g", "esc")
 		p.Keys("g", "enter") // together: no person
 		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		none(t, d)
 		p.Keys("esc", "v", "g")
 		p.Type("tidy")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.Merge || a.Member != "bob" || a.Text != "tidy" {
 			t.Errorf("%+v", a)
 		}
@@ -130,10 +119,8 @@ func TestEdit(t *testing.T) {
 		if s := p.Text(); len(d.acts) != 0 || !strings.Contains(s, "this runs instead") || strings.Contains(s, "| make install") {
 			t.Fatalf("%+v\n%s", d.acts, s)
 		}
-		p.Keys("d")
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("d")
+		p.Press("a")
 		if a := sole(t, d); a.Verb != tui.Allow || a.Input != `{"command":"make"}` || a.Requests[0].Digest != q.Digest {
 			t.Errorf("%+v", a)
 		}
@@ -147,16 +134,11 @@ func TestEditRefused(t *testing.T) {
 		q := request(1, "alice", "make", policy.RiskMedium)
 		p.Ask(q)
 		p.Write = func(text string) string { return text }
-		p.Keys("e")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "the input is as it was") {
-			t.Error(s)
-		}
+		p.Press("e")
+		shows(t, p, "the input is as it was")
 		p.Write = func(string) string { return "rm -rf /\n" }
-		p.Keys("e")
-		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("e")
+		p.Press("a")
 		if s := p.Text(); len(d.acts) != 0 || !strings.Contains(s, "type K001") {
 			t.Fatalf("%+v\n%s", d.acts, s)
 		}
@@ -164,18 +146,12 @@ func TestEditRefused(t *testing.T) {
 		other.Digest = strings.Repeat("e", 64)
 		p.Ask(other)
 		p.Type("K001")
-		p.Keys("enter")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		p.Press("enter")
+		none(t, d)
 		d.err = errors.New("no such call")
 		p.Keys("esc")
-		p.Keys("e")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "no such call") {
-			t.Error(s)
-		}
+		p.Press("e")
+		shows(t, p, "no such call")
 	})
 }
 
@@ -184,16 +160,12 @@ func TestTypedBesideNews(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		p.Man(tui.Crew{Members: []tui.Member{inWorktree("alice")}})
 		d.err, d.until = errors.New("the check failed: "+strings.Repeat("long ", 40)), make(chan struct{})
-		p.Keys("g")
-		p.Wait(second)
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("g")
+		p.Press("enter")
 		p.Keys("/")
 		p.Type("al")
 		close(d.until)
 		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "the check failed: long") || !strings.Contains(s, "> show rows with: al_") {
-			t.Error(s)
-		}
+		shows(t, p, "the check failed: long", "> show rows with: al_")
 	})
 }

@@ -83,9 +83,7 @@ func TestNeedsThePerson(t *testing.T) {
 				if c.fact != nil { // merged since, by whatever process
 					p.Man(tui.Crew{Members: []tui.Member{before}, Tasks: c.tasks})
 					p.Wait(second)
-					if s := p.Text(); !strings.Contains(s, "0 need you") {
-						t.Error(s)
-					}
+					shows(t, p, "0 need you")
 				}
 			})
 		})
@@ -110,11 +108,8 @@ func TestNarrowTabs(t *testing.T) {
 		p.Resize(60, 15)
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateIdle, "")}})
 		p.Wait(second)
-		p.Keys("left")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "[Today]") {
-			t.Error(s)
-		}
+		p.Press("left")
+		shows(t, p, "[Today]")
 	})
 }
 
@@ -123,21 +118,14 @@ func TestLongHelp(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 		p.Resize(60, 15)
 		p.Wait(second)
-		p.Keys("?")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "allow what is shown; high risk by its  ") || !strings.Contains(s, "↑↓ scroll") || strings.Contains(s, "the team goes on") {
-			t.Error(s)
-		}
-		p.Keys("end")
-		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "the team goes on") {
-			t.Error(s)
-		}
-		p.Keys("d")
-		p.Wait(second)
-		if s := p.Text(); strings.Contains(s, "the team goes on") || !strings.Contains(s, "n start a member with a task") {
-			t.Error(s)
-		}
+		p.Press("?")
+		shows(t, p, "allow what is shown; high risk by its  ", "↑↓ scroll")
+		hides(t, p, "the team goes on")
+		p.Press("end")
+		shows(t, p, "the team goes on")
+		p.Press("d")
+		shows(t, p, "n start a member with a task")
+		hides(t, p, "the team goes on")
 	})
 }
 
@@ -147,14 +135,11 @@ func TestGoneMember(t *testing.T) {
 		p.Resize(120, 24)
 		p.Man(tui.Crew{Members: []tui.Member{member("erin", inspect.StateBlocked, "npm ci failed")}})
 		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "next: ") {
-			t.Error(s)
-		}
+		shows(t, p, "next: ")
 		p.Man(tui.Crew{})
 		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "erin: it is not in the team any more") || strings.Contains(s, "next: ") {
-			t.Error(s)
-		}
+		shows(t, p, "erin: it is not in the team any more")
+		hides(t, p, "next: ")
 	})
 }
 
@@ -168,19 +153,15 @@ func TestDeadAndAsks(t *testing.T) {
 		p.Man(tui.Crew{Members: []tui.Member{m}, Tasks: []tui.Task{taskOf("erin", "parse", task.InProgress)}})
 		q := request(1, "erin", "ls", policy.RiskLow)
 		q.Asker = "its process 7 is dead; the answer waits for its next start"
-		p.Ask(q)
-		p.Wait(second)
+		p.Stand(q)
 		if got := rowOf(p, "K001"); !strings.Contains(got, "(asker dead) ls") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
 		if got := rowOf(p, "erin failed "); !strings.Contains(got, "erin") || !strings.Contains(got, "process 7 is gone") {
 			t.Errorf("%q\n%s", got, p.Text())
 		}
-		p.Keys("down")
-		p.Wait(second)
-		if !strings.Contains(p.Text(), "next: resume-team") {
-			t.Error(p.Text())
-		}
+		p.Press("down")
+		shows(t, p, "next: resume-team")
 	})
 }
 
@@ -207,8 +188,7 @@ func TestGoneInItsGroup(t *testing.T) {
 		p.Man(tui.Crew{Members: []tui.Member{member("lead", inspect.StateUnknown, "")}})
 		p.Wait(second)
 		p.Man(tui.Crew{Members: []tui.Member{member("ann", inspect.StateWorking, ""), member("bob", inspect.StateIdle, "")}})
-		p.Ask(request(1, "ann", "ls", policy.RiskLow))
-		p.Wait(second)
+		p.Stand(request(1, "ann", "ls", policy.RiskLow))
 		s := p.Text()
 		at := func(text string) int { return strings.Index(s, text) }
 		if p.On() != "lead" || at("Needs you (1)") < 0 || at("Unknown (0)") < at("Needs you (1)") || at("Ready (1)") < at("Unknown (0)") || strings.Contains(rowOf(p, "lead"), "ok") {

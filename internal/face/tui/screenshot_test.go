@@ -201,8 +201,7 @@ func shop(p *tui.Player) {
 	}
 	p.Man(c)
 	p.Count(stats)
-	p.Ask(high, edit, plan, low, more)
-	p.Wait(second)
+	p.Stand(high, edit, plan, low, more)
 }
 
 const shopDiff = `diff --git a/src/list.ts b/src/list.ts
@@ -240,12 +239,10 @@ func TestScreenshots(t *testing.T) {
 				Files: []results.FileChange{{Path: "src/list.ts", Added: 3, Deleted: 1}, {Path: "test/list.test.ts", Added: 3}}}
 			p.Keys("/")
 			p.Type("json-flag")
-			p.Keys("enter", "v")
-			p.Wait(second)
+			p.Press("enter", "v")
 			p.Keys("c", "down", "down", "down", "down", "down", "down", "c")
 			p.Type("one line for each item, please")
-			p.Keys("enter")
-			p.Wait(second)
+			p.Press("enter")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,15 +32,6 @@ func begins(p *tui.Player, task string) {
 	p.Wait(2 * ask.Repeat)
 }
 
-func shows(t *testing.T, p *tui.Player, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(p.Text(), text) {
-			t.Errorf("no %q on\n%s", text, p.Text())
-		}
-	}
-}
-
 // A setup that was only found is shown whole, and y starts the member with exactly what was shown.
 func TestSetupAccepted(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
@@ -48,10 +39,8 @@ func TestSetupAccepted(t *testing.T) {
 		d.found = foundSetup(t, "npm ci")
 		begins(p, "fix it")
 		shows(t, p, "new task: fix it", "/src/waggle.yaml", "| npm ci", "copied         .env", "linked         .cache", "check before", "| make test", "a start with it  d start without it  esc start nothing")
-		p.Keys("a")
-		p.Wait(second)
-		p.Keys("a", "a")
-		p.Wait(second)
+		p.Press("a")
+		p.Press("a", "a")
 		p.Keys("1", "j", "?")
 		p.Click(3, 2)
 		p.Wheel(3, 2)
@@ -59,15 +48,13 @@ func TestSetupAccepted(t *testing.T) {
 		if len(d.acts) != 0 {
 			t.Fatalf("a key that was early or not alone: %+v", d.acts)
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		a := sole(t, d)
 		if a.Verb != tui.NewMember || a.Text != "fix it" || a.NoSetup || a.Setup == nil || a.Setup.File.SHA256 != d.found.File.SHA256 {
 			t.Errorf("%+v", a)
 		}
-		if shows(t, p, "K001  low risk"); strings.Contains(p.Text(), "npm ci") {
-			t.Errorf("it is still shown\n%s", p.Text())
-		}
+		shows(t, p, "K001  low risk")
+		hides(t, p, "npm ci")
 	})
 }
 
@@ -78,8 +65,7 @@ func TestSetupDeclined(t *testing.T) {
 			d.found = foundSetup(t, "npm ci")
 			begins(p, "fix it")
 			p.Wait(second)
-			p.Keys(key)
-			p.Wait(second)
+			p.Press(key)
 			if key != "d" {
 				if len(d.acts) != 0 {
 					t.Errorf("%s: %+v", key, d.acts)
@@ -101,15 +87,11 @@ func TestSetupChanged(t *testing.T) {
 		begins(p, "fix it")
 		p.Wait(second)
 		d.found = foundSetup(t, "npm install")
-		p.Keys("a")
-		p.Wait(second)
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		p.Press("a")
+		none(t, d)
 		shows(t, p, "npm install")
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if a := sole(t, d); a.Setup.File.SHA256 != d.found.File.SHA256 {
 			t.Errorf("%+v", a)
 		}
@@ -122,18 +104,13 @@ func TestSetupLong(t *testing.T) {
 		d.found = foundSetup(t, strings.Repeat("make it ", 200))
 		begins(p, "fix it")
 		p.Wait(second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		shows(t, p, "more lines to read")
-		if len(d.acts) != 0 {
-			t.Fatalf("%+v", d.acts)
-		}
+		none(t, d)
 		for range 20 {
-			p.Keys("space")
-			p.Wait(second)
+			p.Press("space")
 		}
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		sole(t, d)
 	})
 }
@@ -155,14 +132,11 @@ func TestSetupWaits(t *testing.T) {
 		close(two)
 		p.Wait(second)
 		p.Type(" more")
-		p.Keys("esc")
-		p.Wait(second)
+		p.Press("esc")
 		shows(t, p, "new task: one")
-		p.Keys("d")
-		p.Wait(second)
+		p.Press("d")
 		shows(t, p, "new task: two")
-		p.Keys("esc")
-		p.Wait(second)
+		p.Press("esc")
 		if a := sole(t, d); a.Text != "one" {
 			t.Errorf("%+v", a)
 		}
@@ -182,28 +156,22 @@ func proposed(n int, task string) decide.Request {
 func TestProposal(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
 		q := proposed(1, "fix the login")
-		p.Ask(q, proposed(2, "another"))
-		p.Wait(second)
+		p.Stand(q, proposed(2, "another"))
 		shows(t, p, "| fix the login", "a start it  d deny")
 		for _, k := range []string{"e", "r", "b"} {
-			p.Keys(k)
-			p.Wait(second)
+			p.Press(k)
 		}
 		d.found = foundSetup(t, "npm ci")
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		shows(t, p, "new task: fix the login", "| npm ci")
-		p.Keys("esc")
-		p.Wait(second)
+		p.Press("esc")
 		if shows(t, p, "nothing was started: fix the login", "2 need you"); len(d.acts) != 0 {
 			t.Fatalf("%+v", d.acts)
 		}
-		p.Keys("up")
-		p.Wait(second)
+		p.Press("up")
 		p.Keys("a")
 		p.Wait(2 * second)
-		p.Keys("a")
-		p.Wait(second)
+		p.Press("a")
 		if a := sole(t, d); a.Verb != tui.Allow || len(a.Requests) != 1 || a.Requests[0].Digest != q.Digest || a.Setup == nil || a.NoSetup {
 			t.Errorf("%+v", a)
 		}
@@ -212,8 +180,7 @@ func TestProposal(t *testing.T) {
 		p.Wait(second)
 		p.Keys("d")
 		p.Type("not now")
-		p.Keys("enter")
-		p.Wait(second)
+		p.Press("enter")
 		if a := sole(t, d); a.Verb != tui.Deny || a.Reason != "not now" || a.Requests[0].Handle != "K002" {
 			t.Errorf("%+v", a)
 		}

@@ -33,18 +33,13 @@ func TestWhy(t *testing.T) {
 		p.Ask(request(1, "alice", "ls", policy.RiskLow))
 		p.Man(tui.Crew{Members: []tui.Member{member("bob", inspect.StateIdle, "")}})
 		for range 4 {
-			p.Keys("right")
-			p.Wait(second)
+			p.Press("right")
 		}
-		if s := p.Text(); !strings.Contains(s, "[Why]") || !strings.Contains(s, "unknown: its journal is torn") {
-			t.Error(s)
-		}
-		p.Keys("down")
-		p.Wait(second)
+		shows(t, p, "[Why]", "unknown: its journal is torn")
+		p.Press("down")
 		for range 4 {
 			if !strings.Contains(p.Text(), "[Why]") {
-				p.Keys("right")
-				p.Wait(second)
+				p.Press("right")
 			}
 		}
 		for _, want := range []tui.Page{{Tab: tui.TabWhy, Team: "api", Member: "alice", Ask: "perm-1", Lines: 1000}, {Tab: tui.TabWhy, Team: "api", Member: "bob", Lines: 1000}} {
@@ -81,8 +76,7 @@ func TestToldImitates(t *testing.T) {
 						t.Errorf("%s: %q", tab, l)
 					}
 				}
-				p.Keys("space")
-				p.Wait(second)
+				p.Press("space")
 			}
 			if !seen {
 				t.Errorf("%s: not shown\n%s", tab, p.Text())
@@ -98,8 +92,7 @@ func TestToldImitates(t *testing.T) {
 			look(tab)
 			p.Keys("right")
 		}
-		p.Keys("end", "left")
-		p.Wait(second)
+		p.Press("end", "left")
 		look("done")
 	})
 }
@@ -112,12 +105,10 @@ func TestProblems(t *testing.T) {
 			Problems: []string{"team api: its directory is missing", "team web: config.json was changed by somebody else: " + strings.Repeat("it is said why; ", 8) + "its end"}})
 		p.Over(tui.Done{Kind: "worktree", Team: "old", Says: "kept"})
 		p.Wait(second)
-		if s := p.Text(); !strings.Contains(s, "(w) team api: its directory is missing") || strings.Contains(s, "team web") {
-			t.Error(s)
-		}
+		shows(t, p, "(w) team api: its directory is missing")
+		hides(t, p, "team web")
 		for _, key := range []string{"w", "end"} {
-			p.Keys(key)
-			p.Wait(second)
+			p.Press(key)
 			if s := p.Text(); !strings.Contains(s, "team web: config.json was changed") || !strings.Contains(s, "its end") {
 				t.Errorf("%s: %s", key, s)
 			}
