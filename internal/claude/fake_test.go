@@ -245,20 +245,26 @@ func newGate(t *testing.T, version string) *gate {
 // newAgent is an agent whose client plays transcripts.
 func newAgent(t *testing.T, spec string, plays ...string) (*claude.Agent, *fake) {
 	t.Helper()
-	a, err := claude.New(json.RawMessage(spec))
+	f := &fake{t: t, plays: plays, goOn: make(chan struct{})}
+	return settled(t, spec, agent.Place{Exec: f}, "/bin/waggle", claude.Waits{Ready: 5 * time.Second, Answer: 5 * time.Second, End: 200 * time.Millisecond}), f
+}
+
+// settled is an agent in a place, with this hook program, until the test ends.
+func settled(t *testing.T, spec string, place agent.Place, hook string, wait claude.Waits) *claude.Agent {
+	t.Helper()
+	made, err := claude.New([]byte(spec))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, plays: plays, goOn: make(chan struct{})}
-	c := a.(*claude.Agent)
-	c.Settle(agent.Place{Exec: f})
-	c.Set(claude.Tune{Hook: "/bin/waggle", Wait: claude.Waits{Ready: 5 * time.Second, Answer: 5 * time.Second, End: 200 * time.Millisecond}})
+	a := made.(*claude.Agent)
+	a.Settle(place)
+	a.Set(claude.Tune{Hook: hook, Wait: wait})
 	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
+		if err := a.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return c, f
+	return a
 }
 
 // task is a turn's work.

@@ -132,27 +132,18 @@ func newPane(t *testing.T, g *gate) (*claude.Agent, *pane) {
 		t.Fatal(err)
 	}
 	g.env = append(g.env, "CLAUDE_CONFIG_DIR="+p.config)
-	a, err := claude.New(json.RawMessage(`{"model":"m"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := a.(*claude.Agent)
-	c.Display(p)
-	c.Set(claude.Tune{Hook: "/bin/waggle"})
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c, p
+	a := settled(t, `{"model":"m"}`, agent.Place{}, "/bin/waggle", claude.Waits{})
+	a.Display(p)
+	a.Set(claude.Tune{Hook: "/bin/waggle"})
+	return a, p
 }
 
-// turn runs a turn with a task and returns its end.
-func begin(t *testing.T, a *claude.Agent, p *pane, g *gate) (ended <-chan agent.Result) {
+// begin runs a turn with a task and returns its end.
+func begin(t *testing.T, a *claude.Agent, p *pane, h agent.Host) (ended <-chan agent.Result) {
 	t.Helper()
 	end := make(chan agent.Result, 1)
 	go func() {
-		r, err := a.Turn(context.Background(), g, task())
+		r, err := a.Turn(context.Background(), h, task())
 		if err != nil {
 			t.Error(err)
 		}
@@ -162,6 +153,15 @@ func begin(t *testing.T, a *claude.Agent, p *pane, g *gate) (ended <-chan agent.
 		t.Errorf("the client is told %q", w)
 	}
 	return end
+}
+
+// stop ends the client's turn with words, which are the summary of the member's turn.
+func (p *pane) stop(ended <-chan agent.Result, words string) {
+	p.t.Helper()
+	p.hook("Stop", `"last_assistant_message":"`+words+`"`)
+	if r := <-ended; r.Failed || r.Summary != words {
+		p.t.Errorf("the turn ends with %+v", r)
+	}
 }
 
 // The client is an ordinary session with private settings. Its hook answers its questions: an allow
@@ -198,10 +198,7 @@ func TestInPane(t *testing.T) {
 			p.hook("PostToolUse", announced+`,"tool_response":{"stdout":"fine","stderr":""}`)
 		}
 	}
-	p.hook("Stop", `"last_assistant_message":"all done"`)
-	if r := <-ended; r.Failed || r.Summary != "all done" {
-		t.Errorf("the turn ends with %+v", r)
-	}
+	p.stop(ended, "all done")
 	if r := g.done["yes"]; r.Failed || r.Tail != "fine" {
 		t.Errorf("the call came to %+v", r)
 	}
@@ -239,8 +236,7 @@ func TestInPaneDenies(t *testing.T) {
 	if out := p.hook("PreToolUse", announced); !strings.Contains(out, "rule against Bash") {
 		t.Errorf("of a call the hook says %q", out)
 	}
-	p.hook("Stop", `"last_assistant_message":"all done"`)
-	<-ended
+	p.stop(ended, "all done")
 }
 
 // A call that runs while its request is open was allowed in the pane: the request is closed with
@@ -249,17 +245,8 @@ func TestInPaneAnsweredThere(t *testing.T) {
 	g := newGate(t, "2.1.330")
 	causes := make(chan error, 1)
 	asked := make(chan struct{})
-	h := waiting{g, asked, causes}
 	a, p := newPane(t, g)
-	end := make(chan agent.Result, 1)
-	go func() {
-		r, err := a.Turn(context.Background(), h, task())
-		if err != nil {
-			t.Error(err)
-		}
-		end <- r
-	}()
-	<-p.words
+	ended := begin(t, a, p, waiting{g, asked, causes})
 	announced, request := call("one", "make")
 	p.hook("PreToolUse", announced)
 	printed := make(chan string, 1)
@@ -273,10 +260,7 @@ func TestInPaneAnsweredThere(t *testing.T) {
 	if out := <-printed; out != "" {
 		t.Errorf("the hook prints %s", out)
 	}
-	p.hook("Stop", `"last_assistant_message":"done"`)
-	if r := <-end; r.Failed {
-		t.Errorf("the turn ends with %+v", r)
-	}
+	p.stop(ended, "done")
 }
 
 // The verdict on a plan whose dialog the pane's key has closed may come while the client still works,
@@ -313,10 +297,7 @@ func TestInPaneVerdictIsHeard(t *testing.T) {
 	p.hook("Stop", `"last_assistant_message":"I wait"`)
 	close(worked)
 	<-p.words
-	p.hook("Stop", `"last_assistant_message":"carried out"`)
-	if r := <-ended; r.Failed || r.Summary != "carried out" {
-		t.Errorf("the turn ends with %+v", r)
-	}
+	p.stop(ended, "carried out")
 }
 
 // waiting is a host on which no question is answered.
@@ -357,10 +338,7 @@ func TestInPaneElicitation(t *testing.T) {
 			t.Errorf("%s: the hook prints\n%s\nwant\n%s", fields, out, want)
 		}
 	}
-	p.hook("Stop", `"last_assistant_message":"done"`)
-	if r := <-ended; r.Failed {
-		t.Errorf("the turn ends with %+v", r)
-	}
+	p.stop(ended, "done")
 	if out := g.out.String(); strings.Count(out, "is left to the pane") != 2 {
 		t.Errorf("the output is %s", out)
 	}
@@ -372,15 +350,7 @@ func TestInPaneElicitationLeft(t *testing.T) {
 	causes := make(chan error, 1)
 	asked := make(chan struct{})
 	a, p := newPane(t, g)
-	end := make(chan agent.Result, 1)
-	go func() {
-		r, err := a.Turn(context.Background(), waiting{g, asked, causes}, task())
-		if err != nil {
-			t.Error(err)
-		}
-		end <- r
-	}()
-	<-p.words
+	ended := begin(t, a, p, waiting{g, asked, causes})
 	ctx, cancel := context.WithCancel(t.Context())
 	told := make(chan error, 1)
 	go func() {
@@ -396,10 +366,7 @@ func TestInPaneElicitationLeft(t *testing.T) {
 	if err := <-told; err == nil {
 		t.Error("a hook that has ended has an answer")
 	}
-	p.hook("Stop", `"last_assistant_message":"done"`)
-	if r := <-end; r.Failed {
-		t.Errorf("the turn ends with %+v", r)
-	}
+	p.stop(ended, "done")
 }
 
 func (w waiting) Question(ctx context.Context, _ agent.Question) (agent.Answers, error) {

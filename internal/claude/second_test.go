@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,17 +117,7 @@ func TestHookCommand(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			data, err := claude.PaneSettings(program, "", claude.OldestInPane)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var s struct {
-				Hooks map[string][]struct{ Hooks []struct{ Command string } }
-			}
-			if err := json.Unmarshal(data, &s); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.Command("sh", "-c", s.Hooks["PreToolUse"][0].Hooks[0].Command)
+			cmd := exec.Command("sh", "-c", denyHook(t, program))
 			cmd.Stdin = strings.NewReader("the event\n")
 			out, err := cmd.Output()
 			if code := cmd.ProcessState.ExitCode(); string(out) != one.out || code != one.code {
@@ -145,12 +136,7 @@ func TestPrivateSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	argv := f.started[0].Argv
-	file := ""
-	for i, arg := range argv {
-		if arg == "--settings" {
-			file = argv[i+1]
-		}
-	}
+	file := argv[slices.Index(argv, "--settings")+1]
 	fi, err := os.Stat(file)
 	if err != nil || fi.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", fi, err)

@@ -147,18 +147,6 @@ func (w *then) Write(p []byte) (int, error) {
 // withServers is an agent whose client is p.
 func withServers(t *testing.T, p quitter, wait claude.Waits) *claude.Agent {
 	t.Helper()
-	made, err := claude.New([]byte(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := made.(*claude.Agent)
-	a.Settle(agent.Place{Exec: p})
 	wait.Ready, wait.Answer, wait.End = time.Minute, time.Minute, time.Second
-	a.Set(claude.Tune{Hook: "/bin/waggle", Wait: wait})
-	t.Cleanup(func() {
-		if err := a.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return a
+	return settled(t, `{}`, agent.Place{Exec: p}, "/bin/waggle", wait)
 }

@@ -48,8 +48,11 @@ func (b *shellBox) noted(_ spawn.Exit, output string) string {
 	return b.note
 }
 
-// listenShells serves a prefix for a client in work, whose hook program is this.
-func listenShells(t *testing.T, b *shellBox, work, program string) (*claude.Shells, string) {
+// nowhere is a program that is not there.
+const nowhere = "/no/waggle"
+
+// listenShells serves a prefix for a client in work, whose hook program is nowhere, until the test ends.
+func listenShells(t *testing.T, b *shellBox, work string) (*claude.Shells, string) {
 	t.Helper()
 	b.ended = make(chan struct{}, 4)
 	dir, err := os.MkdirTemp("", "wsh")
@@ -57,10 +60,11 @@ func listenShells(t *testing.T, b *shellBox, work, program string) (*claude.Shel
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s, err := claude.ListenShells(agent.Shell{Tmp: "/tmp", Settings: []string{filepath.Join(work, ".claude")}, Prepare: b.prepare}, dir, work, program)
+	s, err := claude.ListenShells(agent.Shell{Tmp: "/tmp", Settings: []string{filepath.Join(work, ".claude")}, Prepare: b.prepare}, dir, work, nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { claude.CloseShells(s) })
 	return s, filepath.Join(dir, "x")
 }
 
@@ -69,7 +73,7 @@ func listenShells(t *testing.T, b *shellBox, work, program string) (*claude.Shel
 func TestShells(t *testing.T) {
 	work, b := t.TempDir(), &shellBox{}
 	t.Chdir(work)
-	s, socket := listenShells(t, b, work, "/no/waggle")
+	s, socket := listenShells(t, b, work)
 	run := func(command string) (int, error) {
 		return claude.Prefixed(t.Context(), socket, command, append(os.Environ(), "SHELL=/bin/sh", claude.SecondVar+"=secret", "MARK=1"))
 	}
@@ -102,7 +106,7 @@ func TestShells(t *testing.T) {
 	if said, err := os.ReadFile("stderr"); err != nil || string(said) != "before\nmine\n\n[waggle: no such host]\n" || b.output != "mine\n\n" {
 		t.Errorf("its stderr has %q, %v, and the note is of %q", said, err, b.output)
 	}
-	hook := denyHook(t, "/no/waggle")
+	hook := denyHook(t, nowhere)
 	if code, err := run(hook); code != 2 || err != nil || len(b.asked) != 1 {
 		t.Errorf("the hook: %d %v, %d commands were prepared", code, err, len(b.asked))
 	}
@@ -126,7 +130,7 @@ func TestShells(t *testing.T) {
 func TestShellsGone(t *testing.T) {
 	work, b := t.TempDir(), &shellBox{}
 	t.Chdir(work)
-	s, socket := listenShells(t, b, work, "/no/waggle")
+	s, socket := listenShells(t, b, work)
 	fifo := filepath.Join(work, "fifo")
 	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
 		t.Skipf("mkfifo: %s", out)
@@ -171,9 +175,8 @@ func denyHook(t *testing.T, program string) string {
 // The prefix fails closed: without its program nothing runs, and a deny-only hook blocks its call.
 func TestPrefix(t *testing.T) {
 	work := t.TempDir()
-	s, _ := listenShells(t, &shellBox{}, work, "/no/waggle")
-	t.Cleanup(func() { claude.CloseShells(s) })
-	for text, want := range map[string]int{"touch " + work + "/ran": 127, denyHook(t, "/no/waggle"): 2} {
+	s, _ := listenShells(t, &shellBox{}, work)
+	for text, want := range map[string]int{"touch " + work + "/ran": 127, denyHook(t, nowhere): 2} {
 		err := exec.Command(s.Prefix(), text).Run()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != want {
@@ -187,8 +190,7 @@ func TestPrefix(t *testing.T) {
 
 // A client is refused its shell commands until it has started something by the prefix.
 func TestPrefixIgnored(t *testing.T) {
-	s, socket := listenShells(t, &shellBox{}, t.TempDir(), "/no/waggle")
-	t.Cleanup(func() { claude.CloseShells(s) })
+	s, socket := listenShells(t, &shellBox{}, t.TempDir())
 	refused := func() (tools []string) {
 		for _, tool := range []string{"Bash", "Monitor", "PowerShell", "Read"} {
 			if claude.RefuseShell(s, tool) != "" {
@@ -225,7 +227,7 @@ func TestShellSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		temp := t.TempDir()
-		s, err := claude.ListenShells(agent.Shell{Settings: []string{filepath.Join(tree, ".claude")}}, temp, dir, "/no/waggle")
+		s, err := claude.ListenShells(agent.Shell{Settings: []string{filepath.Join(tree, ".claude")}}, temp, dir, nowhere)
 		if (err == nil) != (name == "plain") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -98,13 +98,7 @@ func TestLeadsTools(t *testing.T) {
 	}
 	g := newGate(t, "2.1.330")
 	g.tool = func(agent.Call) (agent.Answer, string) { return agent.Answer{Reason: "no", By: "operator"}, "" }
-	made, err := claude.New([]byte(`{"tools":["Read","mcp__waggle"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := made.(*claude.Agent)
-	a.Settle(agent.Place{Exec: client, Leads: true})
-	a.Set(claude.Tune{Hook: hook, Wait: claude.Waits{Ready: time.Minute, Answer: time.Minute, End: time.Second}})
+	a := settled(t, `{"tools":["Read","mcp__waggle"]}`, agent.Place{Exec: client, Leads: true}, hook, claude.Waits{Ready: time.Minute, Answer: time.Minute, End: time.Second})
 	if res, err := a.Turn(t.Context(), g, task()); err != nil || res.Summary != "done" {
 		t.Errorf("%+v %v", res, err)
 	}
