@@ -17,6 +17,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 )
 
 var update = flag.Bool("update", false, "write the records of the transcripts anew")
@@ -31,9 +32,7 @@ func TestTranscripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			parts := map[string]string{}
 			var plays []string
 			for _, f := range ar.Files {
@@ -50,9 +49,7 @@ func TestTranscripts(t *testing.T) {
 						ar.Files[i].Data = []byte(got)
 					}
 				}
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(file, txtar.Format(ar), 0o644))
 			} else if diff := cmp.Diff(parts["record"], got); diff != "" {
 				t.Errorf("record:\n%s", diff)
 			}

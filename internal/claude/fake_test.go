@@ -85,9 +85,7 @@ func (f *fake) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 			}
 		case "!":
 			code, err := strconv.Atoi(strings.TrimPrefix(rest, "exit "))
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			testenv.Must(f.t, err)
 			return spawn.Exit{Code: code}, nil
 		}
 	}
@@ -234,9 +232,7 @@ func newGate(t *testing.T, version string) *gate {
 	t.Helper()
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho '" + version + " (Claude Code)'\n"
-	if err := testenv.Executable(filepath.Join(bin, "claude"), []byte(script)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "claude"), []byte(script)))
 	return &gate{t: t, env: []string{"PATH=" + bin + ":/bin:/usr/bin", "HOME=/home/u"}, done: map[string]agent.Ran{}, tool: allow,
 		plan:   func(string) agent.Answer { return agent.Answer{Allowed: true} },
 		answer: func(agent.Question) agent.Answers { return agent.Answers{} }}
@@ -253,9 +249,7 @@ func newAgent(t *testing.T, spec string, plays ...string) (*claude.Agent, *fake)
 func settled(t *testing.T, spec string, place agent.Place, hook string, wait claude.Waits) *claude.Agent {
 	t.Helper()
 	made, err := claude.New([]byte(spec))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	a := made.(*claude.Agent)
 	a.Settle(place)
 	a.Set(claude.Tune{Hook: hook, Wait: wait})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 )
 
 // settingsWith writes a settings file with a hook for each event.
@@ -19,9 +20,7 @@ func settingsWith(t *testing.T, path, program string, events ...string) {
 	for _, e := range events {
 		hooks = append(hooks, `"`+e+`":[{"hooks":[{"type":"command","command":"`+program+` hook claude `+e+`"}]}]`)
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"hooks":{`+strings.Join(hooks, ",")+`}}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"hooks":{`+strings.Join(hooks, ",")+`}}`), 0o600)))
 }
 
 // A hook that answers dialogs, of the user or of the directory, keeps a client in a pane from being
@@ -44,9 +43,7 @@ func TestUnanswered(t *testing.T) {
 		if err := claude.Unanswered(env, work); !errors.As(err, &answered) || *answered != (claude.AnsweredError{Path: path, Event: event}) {
 			t.Errorf("with %s in %s: %v", event, path, err)
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(path))
 	}
 }
 
@@ -58,9 +55,7 @@ func TestHooksNotRun(t *testing.T) {
 	users, local, shared := filepath.Join(home, ".claude", "settings.json"), filepath.Join(work, ".claude", "settings.local.json"), filepath.Join(work, ".claude", "settings.json")
 	settingsWith(t, users, "/bin/guard", "PreToolUse", "Stop")
 	settingsWith(t, shared, "/bin/waggle", "PermissionRequest")
-	if err := os.WriteFile(local, []byte(`{"hooks":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(local, []byte(`{"hooks":`), 0o600))
 	a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+turnEnds)
 	w := task()
 	w.Task.Cwd = work

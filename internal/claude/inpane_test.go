@@ -18,6 +18,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/spawn"
 )
@@ -128,9 +129,7 @@ func call(id, command string) (announced, asked string) {
 func newPane(t *testing.T, g *gate) (*claude.Agent, *pane) {
 	t.Helper()
 	p := &pane{t: t, config: t.TempDir(), words: make(chan string, 8), began: make(chan spawn.Command, 8)}
-	if err := os.Mkdir(filepath.Join(p.config, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(p.config, "sessions"), 0o700))
 	g.env = append(g.env, "CLAUDE_CONFIG_DIR="+p.config)
 	a := settled(t, `{"model":"m"}`, agent.Place{}, "/bin/waggle", claude.Waits{})
 	a.Display(p)
@@ -217,9 +216,7 @@ func TestInPaneDenies(t *testing.T) {
 	g.refuse = func(c agent.Call) string { return "rule against " + c.Tool }
 	a, p := newPane(t, g)
 	p.mode = "plan"
-	if err := a.SetMode(t.Context(), policy.ModePlan); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, a.SetMode(t.Context(), policy.ModePlan))
 	ended := begin(t, a, p, g)
 	write := func(path string) string {
 		return p.hook("PreToolUse", `"tool_name":"Write","tool_input":{"file_path":"`+path+`","content":"x"},"tool_use_id":"t1"`)
@@ -390,13 +387,9 @@ func TestInPaneUnsupported(t *testing.T) {
 // its client does not have, and have a hook for every event.
 func TestPaneSettings(t *testing.T) {
 	b, err := claude.PaneSettings("/a b/waggle", "", claude.Version{2, 1, 329})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before, err := claude.PaneSettings("/a b/waggle", "", claude.Version{2, 1, 328})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := strings.NewReplacer(`"MultiEdit",`, "", `"SlashCommand",`, "").Replace(string(before)); got != string(b) || got == string(before) {
 		t.Errorf("for an older client\n%s\nfor a newer one\n%s", before, b)
 	}

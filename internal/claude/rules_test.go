@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle/agent"
+	"waggle/internal/test/testenv"
 )
 
 // A person decides the calls about which the client's own settings ask, whatever the team's rules allow; what
@@ -20,9 +21,7 @@ func TestOwnRules(t *testing.T) {
 	user, project := filepath.Join(home, ".claude", "settings.json"), filepath.Join(work, ".claude", "settings.json")
 	write := func(path, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	}
 	write(user, `{"permissions":{"allow":["Bash(npm test:*)","Read"],"deny":["Bash(rm:*)","Edit(/nowhere/**)","Grep(a\u0001b)"],"ask":["Bash(git push:*)","Read(~/.ssh/**)","mcp__notes","WebFetch(domain:example.com)"]}}`)
 	write(project, `{"permissions":{"ask":["Edit(/migrations/**)","Read(.env)","Edit(//etc/**)","Write(docs/*.md)","mcp__all__*","NotebookEdit(a\u0001b)","No tool"]}}`)

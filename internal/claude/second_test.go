@@ -34,9 +34,7 @@ func TestSecond(t *testing.T) {
 		}
 		return ""
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if fi, err := os.Stat(s.Dir()); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("the directory is %v, %v", fi.Mode(), err)
 	}
@@ -65,9 +63,7 @@ func TestSecond(t *testing.T) {
 			t.Errorf("%q passes with %q", in, out)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	if out, err := ask(s.Path(), event("Read", "{}")); err == nil {
 		t.Errorf("without a worker the hook says %q", out)
 	}
@@ -78,9 +74,7 @@ func TestSecondAnswers(t *testing.T) {
 	for _, answer := range []string{"", "x\n", "{}\n", `{"denied":"false"}` + "\n", `{"Denied":false}` + "\n", `{"denied":false}`} {
 		path := filepath.Join(t.TempDir(), "s")
 		l, err := net.Listen("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -113,9 +107,7 @@ func TestHookCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "it's a program")
 			if one.program != "" {
-				if err := testenv.Executable(program, []byte("#!/bin/sh\n"+one.program+"\n")); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, testenv.Executable(program, []byte("#!/bin/sh\n"+one.program+"\n")))
 			}
 			cmd := exec.Command("sh", "-c", denyHook(t, program))
 			cmd.Stdin = strings.NewReader("the event\n")
@@ -142,9 +134,7 @@ func TestPrivateSettings(t *testing.T) {
 		t.Fatalf("%v %v", fi, err)
 	}
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var s struct {
 		Permissions struct {
 			Ask, Allow []string
@@ -152,9 +142,7 @@ func TestPrivateSettings(t *testing.T) {
 		DisableAllHooks bool
 		Hooks           json.RawMessage
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &s))
 	for _, tool := range []string{"Read", "Grep", "Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Task", "Agent", "mcp__*", "SendMessage"} {
 		if !strings.Contains(string(data), `"`+tool+`"`) {
 			t.Errorf("%s is not asked for", tool)
@@ -168,9 +156,7 @@ func TestPrivateSettings(t *testing.T) {
 			t.Errorf("the client has %s: a process could ask as the member", kv)
 		}
 	}
-	if err := a.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, a.Close(t.Context()))
 	if _, err := os.Stat(filepath.Dir(file)); !os.IsNotExist(err) {
 		t.Errorf("the private directory stays: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 
@@ -88,9 +89,7 @@ func TestWaitsForServers(t *testing.T) {
 					t.Fatalf("%+v %v", res, err)
 				}
 			}
-			if err := a.Close(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, a.Close(context.Background()))
 			if one.asked > 0 && asked != one.asked {
 				t.Errorf("asked %d times, want %d", asked, one.asked)
 			}

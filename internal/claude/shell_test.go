@@ -16,6 +16,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 
@@ -56,14 +57,10 @@ func listenShells(t *testing.T, b *shellBox, work string) (*claude.Shells, strin
 	t.Helper()
 	b.ended = make(chan struct{}, 4)
 	dir, err := os.MkdirTemp("", "wsh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s, err := claude.ListenShells(agent.Shell{Tmp: "/tmp", Settings: []string{filepath.Join(work, ".claude")}, Prepare: b.prepare}, dir, work, nowhere)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { claude.CloseShells(s) })
 	return s, filepath.Join(dir, "x")
 }
@@ -88,17 +85,11 @@ func TestShells(t *testing.T) {
 		!slices.Equal(b.guarded[0], []string{filepath.Join(work, ".mcp.json")}) {
 		t.Errorf("asked for %+v, guarded %q", c, b.guarded[0])
 	}
-	if err := os.WriteFile("stderr", []byte("before\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile("stderr", []byte("before\n"), 0o600))
 	stderr, err := os.OpenFile("stderr", os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own, terminal := os.Stdout, os.Stderr // that of the tests may be a file, too
 	os.Stdout, os.Stderr, b.note = nothing, stderr, "\n[waggle: no such host]\n"
 	_, _ = run("echo mine >&2") // of interest is what it says
@@ -158,17 +149,13 @@ func TestShellsGone(t *testing.T) {
 func denyHook(t *testing.T, program string) string {
 	t.Helper()
 	data, err := claude.PaneSettings(program, "", claude.OldestInPane)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var s struct {
 		Hooks map[string][]struct {
 			Hooks []struct{ Command string }
 		}
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &s))
 	return s.Hooks["PreToolUse"][0].Hooks[0].Command
 }
 
@@ -223,9 +210,7 @@ func TestShellSettings(t *testing.T) {
 	}
 	for name, prepare := range dirs {
 		dir := filepath.Join(tree, name)
-		if err := errors.Join(os.Mkdir(dir, 0o755), prepare(dir)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.Mkdir(dir, 0o755), prepare(dir)))
 		temp := t.TempDir()
 		s, err := claude.ListenShells(agent.Shell{Settings: []string{filepath.Join(tree, ".claude")}}, temp, dir, nowhere)
 		if (err == nil) != (name == "plain") {

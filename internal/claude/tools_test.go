@@ -93,9 +93,7 @@ func TestLeadsTools(t *testing.T) {
 		fmt.Fprintln(out, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"done","session_id":"s1"}`)
 	})
 	hook := filepath.Join(t.TempDir(), "waggle")
-	if err := testenv.Executable(hook, []byte(toolServer)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(hook, []byte(toolServer)))
 	g := newGate(t, "2.1.330")
 	g.tool = func(agent.Call) (agent.Answer, string) { return agent.Answer{Reason: "no", By: "operator"}, "" }
 	a := settled(t, `{"tools":["Read","mcp__waggle"]}`, agent.Place{Exec: client, Leads: true}, hook, claude.Waits{Ready: time.Minute, Answer: time.Minute, End: time.Second})

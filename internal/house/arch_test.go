@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 type archRow struct {
@@ -496,9 +498,7 @@ var archFiles = sync.OnceValues(func() ([]archFile, error) {
 func eachFile(t *testing.T, fn func(archFile)) {
 	t.Helper()
 	files, err := archFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, f := range files {
 		fn(f)
 	}
@@ -617,7 +617,5 @@ func TestArchFinished(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

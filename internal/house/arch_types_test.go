@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // archPublic says whether a package can be imported from another module: neither a program
@@ -203,9 +205,7 @@ func TestArchPublicTypes(t *testing.T) {
 			continue
 		}
 		pkg, err := imp.Import(e.ImportPath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, what := range hidden(pkg) {
 			t.Errorf("%s exports a type that is internal: %s", e.ImportPath, what)
 		}
@@ -234,9 +234,7 @@ func TestArchHiddenTypes(t *testing.T) {
 	check := func(path, source string, imp types.Importer) *types.Package {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "x.go", source, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		pkg, err := (&types.Config{Importer: imp}).Check(path, fset, []*ast.File{file}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // unsafeFiles may import unsafe: they call a system that has no other way in.
@@ -38,7 +40,5 @@ func TestNoUnsafe(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

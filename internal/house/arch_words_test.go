@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // archFaces may type commands: the command line itself, what it starts, and what writes its
@@ -136,9 +138,7 @@ func TestArchExitCodes(t *testing.T) {
 func archSources(t *testing.T) []archFile {
 	t.Helper()
 	files, err := archFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return files
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // cited are the documents that code cites by a word and a section's number.
@@ -168,9 +170,7 @@ func slug(heading string) string {
 func textOf(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(b)
 }
 
@@ -195,9 +195,7 @@ func sources(t *testing.T, endings ...string) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return all
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // TestArchModuleWithoutOpenTelemetry: a module that depends on waggle gets OpenTelemetry only with
@@ -14,9 +16,7 @@ import (
 func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for line := range strings.Lines(string(b)) {
 			if strings.Contains(line, "opentelemetry") {
 				t.Errorf("%s: %s", name, line)
@@ -46,18 +46,14 @@ var listTests = sync.OnceValues(func() (all []byte, err error) {
 func listedTests(t *testing.T) string {
 	t.Helper()
 	out, err := listTests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(out)
 }
 
 // TestArchBinaryWithoutTesting: the binary does not link the package testing.
 func TestArchBinaryWithoutTesting(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./cmd/waggle").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for pkg := range strings.Lines(string(out)) {
 		if pkg = strings.TrimSpace(pkg); pkg == "testing" || strings.HasPrefix(pkg, "testing/") {
 			t.Errorf("cmd/waggle links %s", pkg)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // TestPackagesPage: docs/packages.md has every package with its row, and the first
@@ -29,9 +31,7 @@ func TestPackagesPage(t *testing.T) {
 		want = before + "<!-- generated: " + name + " -->\n" + packageTable(t, rows) + "<!-- /generated -->\n" + after
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(page, []byte(want), 0o644))
 		return
 	}
 	if have != want {
@@ -93,17 +93,13 @@ func TestEmbedders(t *testing.T) {
 func synopsis(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if f.Doc != nil {
 			return new(doc.Package).Synopsis(f.Doc.Text())
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // The sizes from which on a second idea is likely. They are warnings: an honest long
@@ -69,9 +71,7 @@ func TestOversized(t *testing.T) {
 		src += strings.Repeat("\n", tc.file-strings.Count(src, "\n"))
 		fset := token.NewFileSet()
 		syntax, err := parser.ParseFile(fset, "p.go", src, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got := oversized(archFile{path: "p.go", lines: fset.File(syntax.Pos()).LineCount(), fset: fset, syntax: syntax})
 		if len(got) != tc.want {
 			t.Errorf("a file of %d lines, a function of %d: %q", tc.file, tc.fn, got)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/agent"
+	"waggle/internal/test/testenv"
 )
 
 func TestHosts(t *testing.T) {
@@ -31,20 +32,14 @@ func TestHosts(t *testing.T) {
 // write makes a file and the directories above it.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func read1(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -60,9 +55,7 @@ func TestMove(t *testing.T) {
 	dir := filepath.Join(home, "my work")
 	write(t, filepath.Join(acc.sessions(dir), "s.jsonl"), "a session")
 	config, err := acc.Move(own, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	write(t, filepath.Join(config, globalName), `{"a":2}`)
 	if read1(t, acc.Global) != `{"a":1}` {
 		t.Error(".claude.json of the account was written")
@@ -80,12 +73,8 @@ func TestMove(t *testing.T) {
 	}
 	// A link that the client left is not followed by the next start.
 	outside := t.TempDir()
-	if err := os.RemoveAll(config); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, config); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(config))
+	testenv.Must(t, os.Symlink(outside, config))
 	if _, err := acc.Move(own, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +90,11 @@ func TestRenewed(t *testing.T) {
 	login := filepath.Join(acc.Config, loginName)
 	write(t, login, `{"token":"old"}`)
 	config, err := acc.Move(own, home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	inside := filepath.Join(config, loginName)
 	replace := func(with func()) {
 		t.Helper()
-		if err := os.Remove(inside); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(inside))
 		with()
 	}
 	if err := acc.Renewed(own); err != nil || read1(t, login) != `{"token":"old"}` {
@@ -124,9 +109,7 @@ func TestRenewed(t *testing.T) {
 		t.Errorf("%v: %s", err, read1(t, login))
 	}
 	replace(func() {
-		if err := os.Symlink("/etc/hostname", inside); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink("/etc/hostname", inside))
 	})
 	if err := acc.Renewed(own); err != nil || read1(t, login) != `{"token":"new"}` {
 		t.Errorf("%v: %s", err, read1(t, login))

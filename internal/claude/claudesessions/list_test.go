@@ -22,14 +22,10 @@ import (
 func session(t *testing.T, dir string, pid int, format string) string {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := strings.NewReplacer("PID", fmt.Sprint(pid), "START", id.Start)
 	path := filepath.Join(dir, fmt.Sprintf("%d.json", pid))
-	if err := os.WriteFile(path, []byte(r.Replace(format)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(r.Replace(format)), 0o600))
 	return id.Start
 }
 
@@ -44,13 +40,9 @@ func TestListReadsAWholeEntry(t *testing.T) {
 	key := filepath.Join(dir, fmt.Sprintf("%d.abcdef.key", pid))
 	older := filepath.Join(dir, fmt.Sprintf("%d.012345.key", pid))
 	for i, p := range []string{older, key} {
-		if err := os.WriteFile(p, []byte(`{}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(p, []byte(`{}`), 0o600))
 		at := time.Unix(1763800000+int64(i), 0)
-		if err := os.Chtimes(p, at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chtimes(p, at, at))
 	}
 	got, problems := claudesessions.List(dir)
 	want := []claudesessions.Entry{{PID: pid, ProcStart: start, SessionID: "s1", Cwd: "/w", Version: "2.1.329",
@@ -66,16 +58,12 @@ func TestListReadsAWholeEntry(t *testing.T) {
 func TestListDropsDeadProcesses(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Run())
 	dead := cmd.Process.Pid
 	for pid, text := range map[int]string{
 		dead: fmt.Sprintf(`{"pid":%d,"sessionId":"s","procStart":"1"}`, dead),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600))
 	}
 	if runtime.GOOS == "linux" {
 		session(t, dir, os.Getpid(), `{"pid":PID,"sessionId":"s","procStart":"1START"}`)
@@ -122,9 +110,7 @@ func TestListReportsWhatItCannotRead(t *testing.T) {
 func TestListIgnoresOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"x.json", "0.json", "-1.json", "007.json", "12.json.tmp", "12.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("no"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("no"), 0o600))
 	}
 	if got, problems := claudesessions.List(dir); len(got)+len(problems) > 0 {
 		t.Errorf("got %v, problems %v", got, problems)
@@ -140,9 +126,7 @@ func TestReadWhileItIsWritten(t *testing.T) {
 	session(t, dir, pid, whole)
 	path := claudesessions.File(dir, pid)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -186,9 +170,7 @@ func TestReadOfOldNoEntry(t *testing.T) {
 	dir, pid := t.TempDir(), os.Getpid()
 	session(t, dir, pid, `{"pid":`)
 	then := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(claudesessions.File(dir, pid), then, then); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(claudesessions.File(dir, pid), then, then))
 	begin := time.Now()
 	for range 100 {
 		if _, err := claudesessions.Read(dir, pid); err == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude/claudesessions"
+	"waggle/internal/test/testenv"
 )
 
 func TestToken(t *testing.T) {
@@ -26,18 +27,14 @@ func TestToken(t *testing.T) {
 		"too large":   {`{"peerToken":"` + strings.Repeat("x", 16<<10) + `"}`, 0o600, "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "1.a.key")
-		if err := os.WriteFile(path, []byte(c.text), c.mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(c.text), c.mode))
 		got, err := claudesessions.Entry{KeyPath: path}.Token()
 		if got != c.want || (err == nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "key")
-	if err := os.Symlink("/etc/passwd", path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("/etc/passwd", path))
 	if got, err := (claudesessions.Entry{KeyPath: path}).Token(); got != "" || err == nil {
 		t.Errorf("a link: %q, %v", got, err)
 	}

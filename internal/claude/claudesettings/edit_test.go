@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/claude/claudesettings"
+	"waggle/internal/test/testenv"
 )
 
 var update = flag.Bool("update", false, "write the .after files anew")
@@ -22,9 +23,7 @@ const waggle = "/opt/my tools/waggle"
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return b
 }
 
@@ -41,9 +40,7 @@ func install(t *testing.T, data []byte, program string) []byte {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, got, 0o600))
 	}
 	if d := cmp.Diff(string(read(t, path)), string(got)); d != "" {
 		t.Errorf("%s:\n%s", path, d)
@@ -70,9 +67,7 @@ func TestInstallAndUninstallFiles(t *testing.T) {
 				t.Errorf("an install from another path, then this one:\n%s", cmp.Diff(string(after), string(moved)))
 			}
 			back, err := claudesettings.Claude.Uninstall(after, before, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want := before
 			if name := filepath.Base(path); name == "empty.before" || name == "comment-only.before" {
 				want = bytes.Replace(after, after[bytes.IndexByte(after, '{'):], []byte("{}\n"), 1) // the store gives these back
@@ -130,9 +125,7 @@ func TestInstallWritesThePublishedFormat(t *testing.T) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(install(t, nil, waggle)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, dec.Decode(&got))
 	if len(got.Hooks) != len(claudesettings.Claude.Events()) {
 		t.Errorf("%d events", len(got.Hooks))
 	}
@@ -229,9 +222,7 @@ func TestForeignCommandsStay(t *testing.T) {
 	} {
 		data := []byte(`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "` + command + `"}]}]}}`)
 		got, err := claudesettings.Claude.Uninstall(data, nil, "/recorded/renamed")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if taken := !bytes.Equal(got, data); taken != ours {
 			t.Errorf("%q: ours %v, want %v: %s", command, taken, ours, got)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude/claudesettings"
+	"waggle/internal/test/testenv"
 )
 
 // What an administrator sets counts from its file and from those beside it; hooks that are not ours and
@@ -24,12 +25,8 @@ func TestSources(t *testing.T) {
 			"permissions":{"allow":["Read"],"ask":"none","deny":["Edit"]}}`,
 		filepath.Join(dir, "etc", "managed-settings.d", "note.txt"): "no settings",
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	s := claudesettings.Sources{Managed: managed, Files: []string{filepath.Join(dir, "missing.json"), user}}
 	hooks, problems := s.Foreign()
@@ -49,9 +46,7 @@ func TestSources(t *testing.T) {
 	if off, _ := s.Off(); off == nil || off.Path != user {
 		t.Errorf("%+v", off)
 	}
-	if err := os.WriteFile(further, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(further, []byte("{"), 0o600))
 	if hooks, problems := s.Foreign(); len(hooks) != 2 || len(problems) != 1 {
 		t.Errorf("with a broken file: %+v %v", hooks, problems)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"waggle/internal/claude/claudesettings"
 	"waggle/internal/json/jsonc"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 )
 
@@ -153,9 +154,7 @@ func TestRandomSettings(t *testing.T) {
 		}
 		// Without the original bytes an uninstall leaves a valid file without our entries.
 		blind, err := claudesettings.Claude.Uninstall(after, nil, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if none, err := claudesettings.Claude.Uninstall(blind, nil, ""); err != nil || !bytes.Equal(none, blind) {
 			t.Fatalf("entries were left: %v\n%s", err, blind)
 		}
@@ -178,9 +177,7 @@ func FuzzInstall(f *testing.F) {
 			t.Fatalf("a second install: %v\n%q\nwas\n%q", err, again, after)
 		}
 		clean, err := claudesettings.Claude.Uninstall(data, nil, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		d, err := jsonc.Parse(data)
 		if err != nil {
 			t.Fatalf("%q was installed into and cannot be read: %v", data, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude/claudesettings"
+	"waggle/internal/test/testenv"
 )
 
 // TestInstalls: Installs names the files with the hooks of one program until they are uninstalled, and
@@ -19,9 +20,7 @@ func TestInstalls(t *testing.T) {
 	}
 	w.install()
 	real, err := filepath.EvalSymlinks(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := w.store.Installs(waggle); err != nil || !slices.Equal(got, []string{real}) {
 		t.Errorf("%q, %v, want %s", got, err, real)
 	}
@@ -46,9 +45,7 @@ func TestInstalls(t *testing.T) {
 	}
 	linked := newWorld(t)
 	bin, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	target, link := filepath.Join(bin, "real"), filepath.Join(bin, "link")
 	linked.write(target, "", 0o755)
 	if err := os.Symlink(target, link); err == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/claudesettings"
+	"waggle/internal/test/testenv"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -25,21 +26,15 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "claude"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "claude"), 0o700))
 	return &world{t, filepath.Join(dir, "claude", "settings.json"),
 		claudesettings.Store{Dir: filepath.Join(dir, "state", "hooks"), Now: func() time.Time { return noon }}}
 }
 
 func (w *world) write(path, text string, mode os.FileMode) {
 	w.t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, os.WriteFile(path, []byte(text), 0o600))
+	testenv.Must(w.t, os.Chmod(path, mode))
 }
 
 func (w *world) install() *claudesettings.Change {
@@ -48,9 +43,7 @@ func (w *world) install() *claudesettings.Change {
 	if err == nil {
 		err = w.store.Apply(context.Background(), c)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	return c
 }
 
@@ -60,9 +53,7 @@ func (w *world) uninstall(want claudesettings.How) {
 	if err == nil {
 		err = w.store.Apply(context.Background(), c)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	if c.How != want {
 		w.t.Errorf("the uninstall is %s, want %s", c.How, want)
 	}
@@ -72,9 +63,7 @@ func (w *world) uninstall(want claudesettings.How) {
 func (w *world) only(dir string, want ...string) {
 	w.t.Helper()
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	var got []string
 	for _, e := range list {
 		got = append(got, e.Name())
@@ -131,9 +120,7 @@ func TestStoreWithoutAFile(t *testing.T) {
 	w.uninstall(claudesettings.Deleted)
 	w.only(filepath.Dir(w.path))
 
-	if err := os.Remove(filepath.Dir(w.path)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Dir(w.path)))
 	w.install()
 	w.uninstall(claudesettings.Deleted)
 	if _, err := os.Stat(filepath.Dir(w.path)); !errors.Is(err, os.ErrNotExist) {
@@ -151,9 +138,7 @@ func TestStoreUpdatesThePath(t *testing.T) {
 	if err == nil {
 		err = w.store.Apply(t.Context(), c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.install()
 	if b := read(t, w.path); bytes.Contains(b, []byte("renamed")) || bytes.Count(b, []byte("hook claude Stop")) != 1 {
 		t.Errorf("updated:\n%s", b)
@@ -197,17 +182,13 @@ func TestApplyRefusesAChangedFile(t *testing.T) {
 		w := newWorld(t)
 		w.write(w.path, "{ }", 0o600)
 		c, err := w.store.Install(w.path, waggle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if other == "" {
 			err = os.Remove(w.path)
 		} else {
 			w.write(w.path, other, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		err = w.store.Apply(t.Context(), c)
 		if refused := errors.Is(err, claudesettings.ErrChanged); refused != (other != "{ }") {
 			t.Errorf("%s: %v", name, err)
@@ -223,9 +204,7 @@ func TestApplyRefusesAChangedFile(t *testing.T) {
 	w := newWorld(t)
 	w.install()
 	c, err := w.store.Uninstall(w.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.write(w.path, "{}", 0o600)
 	if err := w.store.Apply(t.Context(), c); !errors.Is(err, claudesettings.ErrChanged) {
 		t.Errorf("an uninstall: %v", err)
@@ -280,9 +259,7 @@ func TestStoreRefusals(t *testing.T) {
 			continue // modes and links are others there
 		}
 		w := newWorld(t)
-		if err := tc.lay(w); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, tc.lay(w))
 		before, _ := os.ReadFile(w.path)
 		_, err := w.store.Install(w.path, waggle)
 		var refused *claudesettings.RefusedError
@@ -303,9 +280,7 @@ func TestUninstallRefusesAReadOnlyFile(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.install()
-	if err := os.Chmod(w.path, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(w.path, 0o400))
 	if _, err := w.store.Uninstall(w.path); err == nil || !strings.Contains(err.Error(), "is read-only") {
 		t.Errorf("got %v", err)
 	}
@@ -332,9 +307,7 @@ func TestSourcesOff(t *testing.T) {
 				s.Files = append(s.Files, filepath.Join(dir, f.name))
 			}
 			if f.text != "" {
-				if err := os.WriteFile(filepath.Join(dir, f.name), []byte(f.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(filepath.Join(dir, f.name), []byte(f.text), 0o600))
 			}
 		}
 		off, problems := s.Off()

@@ -9,14 +9,13 @@ import (
 	"waggle/agent"
 	"waggle/internal/claude/elicitation"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 )
 
 func read(t *testing.T, mode, schema string) (elicitation.Form, error) {
 	t.Helper()
 	o, err := jsonobj.Parse([]byte(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return elicitation.Read("s", "Which?", mode, o)
 }
 
@@ -28,9 +27,7 @@ const whole = `{"properties":{"branch":{"type":"string","title":"Branch","descri
 // out what the person leaves out.
 func TestForm(t *testing.T) {
 	f, err := read(t, "form", whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	options := func(labels ...string) (os []agent.Option) {
 		for _, l := range labels {
 			os = append(os, agent.Option{Label: l})
@@ -84,9 +81,7 @@ func TestConfirm(t *testing.T) {
 // without a name in the schema is a value all the same.
 func TestNames(t *testing.T) {
 	f, err := read(t, "", `{"properties":{"":{"type":"string","enum":["a","b"],"enumNames":["same","same"]}},"required":[""]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, err := f.Content([]agent.Reply{{Labels: []string{"b"}}}); string(got) != `{"":"b"}` || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -139,12 +139,8 @@ func TestNobodyAttendsRegistered(t *testing.T) {
 			config := t.TempDir()
 			entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"kind":"interactive","status":%q,"statusUpdatedAt":%d}`, os.Getpid(), w.id, c.status, left.Add(c.at).UnixMilli())
 			path := filepath.Join(config, "sessions", fmt.Sprint(os.Getpid(), ".json"))
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Mkdir(filepath.Dir(path), 0o700))
+			testenv.Must(t, os.WriteFile(path, []byte(entry), 0o600))
 			rows := w.store.List(config, w.live()).Rows
 			if waits := len(rows) == 2 && rows[1].AtDialog && len(rows[1].Left) == 1; waits != c.waits {
 				t.Errorf("%+v", rows)
@@ -188,44 +184,30 @@ func TestAttend(t *testing.T) {
 		t.Errorf("before any: %v", got)
 	}
 	one, err := w.store.Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	two, err := w.store.Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := w.store.Attending(); len(got) != 2 {
 		t.Errorf("two attend: %v", got)
 	}
-	if err := one(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, one())
 	if got := w.store.Attending(); len(got) != 1 {
 		t.Errorf("one attends: %v", got)
 	}
-	if err := two(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, two())
 	dir := filepath.Join(w.store.Dir, ".attended")
 	for _, name := range []string{"killed.lock", "forged.lock"} { // no process holds them
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("4711"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("4711"), 0o600))
 	}
 	if got := w.store.Attending(); len(got) != 0 {
 		t.Errorf("files without a holder attend: %v", got)
 	}
 	three, err := w.store.Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := three(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, three())
 }
 
 // TestAway: the word holds until its end, and a file that cannot be read is neither on nor replaced.
@@ -246,9 +228,7 @@ func TestAway(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	path := filepath.Join(w.store.Dir, ".away.json")
-	if err := os.WriteFile(path, []byte(`{"on":tr`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(`{"on":tr`), 0o600))
 	if a, err := w.store.Away(); err == nil || a.At(now) {
 		t.Errorf("a broken file: %+v, %v", a, err)
 	}
@@ -297,14 +277,10 @@ func TestSharedProcess(t *testing.T) {
 	if got := rows(); len(got) != 2 {
 		t.Fatalf("before its first line: %v", got)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, nil, 0o600))
 	run("s-1", "Stop", `,"transcript_path":"`+path+`"`)
 	run("s-1", "UserPromptSubmit", "") // an event without it does not lose it
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(path))
 	if rows := w.store.List("", w.live()).Rows; len(rows) != 1 || rows[0].ID != "s-2" {
 		t.Errorf("%+v", rows)
 	}
@@ -391,9 +367,7 @@ func TestTerminals(t *testing.T) {
 func allowing(t *testing.T, rule string) *policy.Policy {
 	t.Helper()
 	r, err := policy.ParseRule(rule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return &policy.Policy{Mode: policy.ModeDefault, Allow: []policy.Rule{r}}
 }
 
@@ -408,9 +382,7 @@ func sees(t *testing.T, w *world, at ...spawn.Identity) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "self"), b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // fakeDaemon is a process that is called as the one that runs Codex's sessions.
@@ -425,16 +397,12 @@ func fakeDaemon(t *testing.T) spawn.Identity {
 	if err == nil { // for a moment after the start a process has no command line
 		_, err = out.Read(make([]byte, 1))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait() // it was read to its end
 	})
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return id
 }

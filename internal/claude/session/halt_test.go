@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/internal/claude/session"
+	"waggle/internal/test/testenv"
 )
 
 // TestHalt: while a session is halted its calls and requests are refused, in its client's form, and nothing is recorded
@@ -25,9 +26,7 @@ func TestHalt(t *testing.T) {
 	}
 	halt := func() {
 		t.Helper()
-		if err := w.store.Halt(w.id, "wrong branch\nand more"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.store.Halt(w.id, "wrong branch\nand more"))
 	}
 	halt()
 	for name, want := range map[string]string{
@@ -58,9 +57,7 @@ func TestHalt(t *testing.T) {
 	goesOn("the end of its turn, with prompts", false)
 	w.run(h, "SessionStart", "")
 	goesOn("another start", true)
-	if err := os.Mkdir(filepath.Join(w.open().Dir, "halted"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(w.open().Dir, "halted"), 0o700))
 	goesOn("a directory", false)
 
 	codex := h

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/session"
+	"waggle/internal/test/testenv"
 )
 
 // TestOver: a session that runs, one whose hook waits and one that cannot be read are never over;
@@ -18,9 +19,7 @@ func TestOver(t *testing.T) {
 	over := func(before time.Time) []session.ID {
 		t.Helper()
 		ids, err := w.store.Over(before, w.live())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return slices.DeleteFunc(ids, func(id session.ID) bool { return id == "0" }) // makeState's
 	}
 	w.run(w.hook(), "SessionStart", `,"source":"startup"`)
@@ -39,9 +38,7 @@ func TestOver(t *testing.T) {
 	if err := w.store.Remove("../state"); err == nil {
 		t.Error("a path is taken for a session")
 	}
-	if err := w.store.Remove(w.id); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.store.Remove(w.id))
 	if _, err := os.Stat(w.store.Path(w.id)); err == nil {
 		t.Error("its directory is left")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/session"
+	"waggle/internal/test/testenv"
 )
 
 // TestRowNewer: of a notification and the state in the client's registry the newer counts, and a session that
@@ -51,14 +52,10 @@ func TestRowNewer(t *testing.T) {
 				c.kind = "interactive"
 			}
 			config := t.TempDir()
-			if err := os.Mkdir(filepath.Join(config, "sessions"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Mkdir(filepath.Join(config, "sessions"), 0o700))
 			at := time.Now().Add(c.at)
 			entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"kind":%q,"status":%q,"statusUpdatedAt":%d}`, os.Getpid(), w.id, c.kind, c.status, at.UnixMilli())
-			if err := os.WriteFile(filepath.Join(config, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(filepath.Join(config, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600))
 			rows := w.store.List(config, w.live()).Rows
 			if len(rows) != 1 {
 				t.Fatalf("%d rows", len(rows))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/session"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
@@ -162,9 +163,7 @@ func (a *asking) end(t *testing.T) string {
 func (w *world) open() *session.Session {
 	w.t.Helper()
 	s, err := w.store.Open(w.id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	return s
 }
 
@@ -210,9 +209,7 @@ func TestAnswers(t *testing.T) {
 			`{"behavior":"allow","updatedInput":{"plan":"# do it","planFilePath":"/p"}}`},
 		{"questions", ask, func(r session.Request, v *session.Answer) {
 			answers, err := record.Replies(r.Ask.Input, []string{"2", "1,2"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			v.Allow, v.Answers = true, answers
 		}, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?","options":[{"label":"Left"},{"label":"Right & <up>"}]},{"question":"More?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}],"answers":{"Which?":"Right & <up>","More?":"a, b"}}}`},
 	} {
@@ -483,9 +480,7 @@ func TestHookKilled(t *testing.T) {
 	if open := w.open().Live(w.live()); len(open) != 0 {
 		t.Errorf("still listed: %+v", open)
 	}
-	if err := w.open().Tidy(context.Background(), operator, w.live()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.open().Tidy(context.Background(), operator, w.live()))
 	if r := w.last(); r.State != session.StateClosed {
 		t.Errorf("state %s", r.State)
 	}
@@ -510,9 +505,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rule, err := policy.ParseRule("Bash(ls:*)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.rules = &policy.Policy{Mode: policy.ModeDefault, Allow: []policy.Rule{rule}}
 	if out := w.run(w.hook(), "PermissionRequest", bash("ls -l")); !strings.Contains(out, `"allow"`) {
 		t.Errorf("printed %q", out)
@@ -532,15 +525,11 @@ func TestSilent(t *testing.T) {
 	w := newWorld(t)
 	var out bytes.Buffer
 	blocked := filepath.Dir(w.store.Dir) // STATE cannot be made
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(blocked, nil, 0o600))
 	if err := w.hook().Run(context.Background(), "Stop", strings.NewReader(event("Stop", w.id, "")), &out); err == nil || out.Len() > 0 {
 		t.Errorf("without a place for STATE: %v, %q", err, out.String())
 	}
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(blocked))
 	if err := w.hook().Run(context.Background(), "Stop", strings.NewReader(event("Stop", w.id, "")), &out); err != nil || len(w.open().LastSeen()) != 1 {
 		t.Errorf("the first hook did not make STATE: %v", err)
 	}

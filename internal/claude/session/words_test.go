@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/session"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/spawn"
 )
@@ -18,17 +19,11 @@ import (
 func register(t *testing.T, config string, pid int, name, more string) {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := filepath.Join(config, "sessions")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
 	text := fmt.Sprintf(`{"pid":%d,"sessionId":"s-%d","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"idle","name":%q%s}`, pid, pid, id.Start, name, more)
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600))
 }
 
 // NamesOf gives a process the name of its own session, or of the session of an ancestor, unless the
@@ -85,9 +80,7 @@ func TestSaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, state := range []string{"queued", "written"} {
-		if err := w.store.Say(t.Context(), journal.Writer{Operator: true}, w.id, session.Said{MsgID: "m1", SHA256: "aa", State: state}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.store.Say(t.Context(), journal.Writer{Operator: true}, w.id, session.Said{MsgID: "m1", SHA256: "aa", State: state}))
 	}
 	said, problems := w.store.Said(func(s session.SaidAt) bool { return s.MsgID == "m1" })
 	if len(problems) > 0 || len(said) != 1 || said[0].State != "written" || said[0].Session != w.id {
@@ -134,9 +127,7 @@ func TestSayingIsPaced(t *testing.T) {
 	now = now.Add(time.Hour)
 	many(25)
 	now = now.Add(2 * time.Second)
-	if err := store.Say(t.Context(), journal.Writer{Operator: true}, "s1", session.Said{MsgID: fmt.Sprint(n - 1), State: "failed"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Say(t.Context(), journal.Writer{Operator: true}, "s1", session.Said{MsgID: fmt.Sprint(n - 1), State: "failed"}))
 	many(2) // one did not reach it
 	said, _ := store.Said(func(session.SaidAt) bool { return true })
 	if len(said) != 25+1+10+25+2 {
@@ -167,9 +158,7 @@ func TestSaidIsNoHook(t *testing.T) {
 	config := t.TempDir()
 	register(t, config, os.Getpid(), "n", "")
 	id := session.ID(fmt.Sprint("s-", os.Getpid()))
-	if err := w.store.Say(t.Context(), journal.Writer{Operator: true}, id, session.Said{MsgID: "m1"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.store.Say(t.Context(), journal.Writer{Operator: true}, id, session.Said{MsgID: "m1"}))
 	v := w.store.List(config, session.Processes())
 	if len(v.Rows) != 1 || v.Rows[0].Hooked {
 		t.Errorf("rows %+v", v.Rows)

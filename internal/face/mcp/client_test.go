@@ -12,6 +12,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/face/mcp"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -154,9 +155,7 @@ func TestTaskTurn(t *testing.T) {
 				t.Fatalf("%d: %+v, %v", n, w, err)
 			}
 		}
-		if err := c.Hear(ctx, []protocol.Mail{{From: "bob", Text: "faster"}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.Hear(ctx, []protocol.Mail{{From: "bob", Text: "faster"}}))
 		if w, _ := c.Check(ctx, time.Minute); w.Task == nil || len(w.Messages) != 1 || w.Messages[0].Text != "faster" {
 			t.Errorf("%+v", w)
 		}

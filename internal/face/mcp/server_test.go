@@ -17,6 +17,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/face/mcp"
+	"waggle/internal/test/testenv"
 )
 
 // seat is a member whose answers the test gives; calls has the calls of its methods, in order.
@@ -130,9 +131,7 @@ func connect(t *testing.T, s mcp.Seat) *sdk.ClientSession {
 		}
 	})
 	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		_ = c.Close()
 		serving.Wait()
@@ -173,9 +172,7 @@ func TestRoles(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			c := connect(t, r.seat)
 			list, err := c.ListTools(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var names []string
 			for _, tool := range list.Tools {
 				names = append(names, tool.Name)
@@ -241,9 +238,7 @@ var rightArgs = map[string]struct{ args, does string }{
 func TestArguments(t *testing.T) {
 	c := connect(t, leading{&seat{lead: true}})
 	list, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, tool := range list.Tools {
 		right, ok := rightArgs[tool.Name]
 		if !ok {
@@ -265,9 +260,7 @@ func TestArguments(t *testing.T) {
 			}
 			s.calls = nil
 			var fields map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(right.args), &fields); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Unmarshal([]byte(right.args), &fields))
 			wrong := []string{`[]`, `"x"`, `{"as":"bob"}`}
 			for key, value := range fields {
 				other := maps.Clone(fields)
@@ -310,13 +303,9 @@ func fitsSchema(t *testing.T, tool *sdk.Tool, result string) {
 	var schema jsonschema.Schema
 	var value any
 	data, err := json.Marshal(tool.OutputSchema)
-	if err := errors.Join(err, json.Unmarshal(data, &schema), json.Unmarshal([]byte(result), &value)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, json.Unmarshal(data, &schema), json.Unmarshal([]byte(result), &value)))
 	r, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := r.Validate(value); err != nil {
 		t.Errorf("%s: %s: %v", tool.Name, result, err)
 	}

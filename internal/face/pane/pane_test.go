@@ -31,9 +31,7 @@ func (direct) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { re
 func terminal(t *testing.T) (ours *os.File, theirs *os.File, shown func() string) {
 	t.Helper()
 	ours, theirs, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var mu sync.Mutex
 	var out bytes.Buffer
 	var wg sync.WaitGroup
@@ -62,9 +60,7 @@ func terminal(t *testing.T) (ours *os.File, theirs *os.File, shown func() string
 // shown and known. After its end the next program has a terminal.
 func TestRun(t *testing.T) {
 	ours, theirs, shown := terminal(t)
-	if err := pty.Setsize(ours, &pty.Winsize{Cols: 90, Rows: 20}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, pty.Setsize(ours, &pty.Winsize{Cols: 90, Rows: 20}))
 	p := pane.New(theirs, theirs)
 	for _, word := range []string{"first", "second"} {
 		_, before := p.Shown()
@@ -122,13 +118,9 @@ func TestRunLeft(t *testing.T) {
 		t.Errorf("%+v, %v", exit, err)
 	}
 	b, err := os.ReadFile(left)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("what it left has ended before: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"waggle/internal/face/tui"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/protocol"
@@ -99,15 +100,11 @@ func TestAskKinds(t *testing.T) {
 		})
 		file := filepath.Join("testdata", fmt.Sprintf("asks-%d.golden", w))
 		if *update {
-			if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(file, []byte(b.String()), 0o600))
 			continue
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if diff := cmp.Diff(string(want), b.String()); diff != "" {
 			t.Errorf("%d columns: %s", w, diff)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 )
@@ -28,9 +29,7 @@ func BenchmarkScroll(b *testing.B) {
 	for i := range long {
 		long[i].Command = strings.Repeat(long[i].Command+" && ", 200) + "rm -rf build7"
 		in, err := json.Marshal(map[string]string{"command": long[i].Command})
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		long[i].Input = in
 	}
 	for _, size := range [][2]int{{80, 24}, {300, 80}} {

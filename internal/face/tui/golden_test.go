@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -139,9 +140,7 @@ func golden(t *testing.T, name, got string, size [2]int) {
 	got = strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, []byte(got), 0o600))
 		return
 	}
 	want, err := os.ReadFile(file)

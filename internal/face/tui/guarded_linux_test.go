@@ -20,9 +20,7 @@ import (
 // TestPanic: when what the screen runs beside the keys panics, the terminal is as it was before, and the panic goes on.
 func TestPanic(t *testing.T) {
 	far, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() {
 		if err := far.Close(); err != nil {
 			t.Error(err)
@@ -30,9 +28,7 @@ func TestPanic(t *testing.T) {
 	}()
 	modes := func() unix.Termios {
 		m, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return *m
 	}
 	before := modes()
@@ -52,9 +48,7 @@ func TestPanic(t *testing.T) {
 	if after := modes(); after != before {
 		t.Errorf("modes %+v, want %+v", after, before)
 	}
-	if err := tty.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tty.Close())
 	told, err := io.ReadAll(far) // EIO: all was read, and nobody writes
 	if !errors.Is(err, unix.EIO) || !bytes.HasSuffix(told, []byte(ask.ScreenOff)) {
 		t.Errorf("the terminal was told %q, %v", told, err)
@@ -67,9 +61,7 @@ func TestTakeFails(t *testing.T) {
 	for _, how := range []string{"enter", "signal"} {
 		t.Run(how, func(t *testing.T) {
 			far, tty, err := pty.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			ended := make(chan error, 1)
@@ -77,9 +69,7 @@ func TestTakeFails(t *testing.T) {
 			var told strings.Builder
 			for buf := make([]byte, 4096); !strings.Contains(told.String(), "Enter goes back to the screen"); {
 				n, err := far.Read(buf)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				told.Write(buf[:n])
 			}
 			if !strings.Contains(told.String(), "no such session") || len(ended) > 0 {

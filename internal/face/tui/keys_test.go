@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/policy"
@@ -15,9 +16,7 @@ import (
 // The keys of a person replace the default ones, and every hint shows them.
 func TestOwnKeys(t *testing.T) {
 	play(t, func(t *testing.T, p *tui.Player, d *desk) {
-		if err := p.Keyed(map[string][]string{"allow": {"o"}, "deny": {"y", "f2"}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, p.Keyed(map[string][]string{"allow": {"o"}, "deny": {"y", "f2"}}))
 		p.Stand(request(1, "alice", "ls", policy.RiskLow))
 		shows(t, p, "o allow once  y deny")
 		p.Press("a")
@@ -119,9 +118,7 @@ func TestTabsAndWhole(t *testing.T) {
 // No key is one of a decision but for Shift, whatever it does.
 func TestNoKeyByShift(t *testing.T) {
 	keys, err := tui.KeyMap(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for k := range keys {
 		if low := strings.ToLower(k); low != k && k != "S" {
 			if _, taken := keys[low]; taken {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 )
 
@@ -69,17 +70,11 @@ func TestDiffering(t *testing.T) {
 func TestTitleOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tui.Shown(f, [2]string{"a", "waggle"}, [2]string{"b", "waggle"}, [2]string{"b", "waggle: 1 needs you"}, [2]string{"c", "waggle: 1 needs you"})
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Close())
 	out, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := regexp.MustCompile("\x1b]2;[^\x07]*\x07").FindAllString(string(out), -1); !slices.Equal(got, []string{"\x1b]2;waggle\x07", "\x1b]2;waggle: 1 needs you\x07"}) {
 		t.Errorf("%q", got)
 	}

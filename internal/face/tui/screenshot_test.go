@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/results"
@@ -256,9 +257,7 @@ func TestScreenshots(t *testing.T) {
 				frame = p.Frame()
 			})
 			got, err := svg(frame, "waggle on a terminal: "+name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if len(got) > 60<<10 {
 				t.Errorf("%d bytes", len(got))
 			}
@@ -278,9 +277,7 @@ func TestScreenshots(t *testing.T) {
 			}
 			file := filepath.Join("..", "..", "..", "docs", "screen", name+".svg")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(file, []byte(got), 0o644))
 				return
 			}
 			want, err := os.ReadFile(file)

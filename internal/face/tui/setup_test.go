@@ -8,6 +8,7 @@ import (
 
 	"waggle/internal/face/ask"
 	"waggle/internal/face/tui"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/teamfile"
@@ -18,9 +19,7 @@ import (
 func foundSetup(t testing.TB, runs string) *fresh.Found {
 	t.Helper()
 	f, err := teamfile.ParseFile("/src/waggle.yaml", []byte(fmt.Sprintf("team: api\ncheck: make test\nworktree: {link: [.cache], setup: [%q]}\nmembers: []\n", runs)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return &fresh.Found{File: f, Included: []string{".env"}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/repo/conformance"
+	"waggle/internal/test/testenv"
 )
 
 const module = "../../.."
@@ -16,9 +17,7 @@ const module = "../../.."
 func requirements(t *testing.T) []conformance.Requirement {
 	t.Helper()
 	reqs, err := conformance.Requirements()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return reqs
 }
 
@@ -36,9 +35,7 @@ func TestEveryRequirementHasItsTests(t *testing.T) {
 // TestMissing: a test and a script that are not in the sources are named.
 func TestMissing(t *testing.T) {
 	reqs, err := conformance.Parse("000 | a | control.TestA/x | .TestB | internal/face/cli.TestScripts/here\n000 | c | control.TestC | internal/face/cli.TestScripts/gone | task.TestD\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := conformance.Missing(fstest.MapFS{
 		"control/a_test.go":           {Data: []byte("package control\n\nfunc TestA() {}\n\nfunc (x) TestC() {}\n")},
 		"b_test.go":                   {Data: []byte("package b\n\nfunc TestB() {}\n")},
@@ -54,9 +51,7 @@ func TestMissing(t *testing.T) {
 // TestDocumentIsCurrent: docs/conformance.md is generated from the list.
 func TestDocumentIsCurrent(t *testing.T) {
 	have, err := os.ReadFile(module + "/docs/conformance.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(conformance.Document(requirements(t)), string(have)); diff != "" {
 		t.Errorf("run go generate . (-want +have):\n%s", diff)
 	}
@@ -104,9 +99,7 @@ func TestParseRefuses(t *testing.T) {
 // TestFailed: a test that failed, was skipped or did not run is named.
 func TestFailed(t *testing.T) {
 	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c | partial: no\n000 | d | task.TestD | none: why | .TestB/c\n000 | e | task.TestE | task.TestD | task.TestF\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	results := `# example.com/m/x
 {"Action":"pass","Package":"example.com/m/control","Test":"TestA"}
 {"Action":"skip","Package":"example.com/m","Test":"TestB/c"}
@@ -124,9 +117,7 @@ func TestFailed(t *testing.T) {
 func TestUnrun(t *testing.T) {
 	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c | partial: no\n000 | d | task.TestD | none: why | partial: no\n000 | e | task.TestE | task.TestF | task.TestE\n" +
 		"000 | g | .TestB/d | .TestB/e/f | partial: no\n000 | h | .TestG/h/i | none: why | control.TestA\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	results := `{"Action":"pass","Package":"example.com/m/control","Test":"TestA"}
 {"Action":"skip","Package":"example.com/m","Test":"TestB/c"}
 {"Action":"fail","Package":"example.com/m/task","Test":"TestD"}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/internal/repo/conformance"
+	"waggle/internal/test/testenv"
 )
 
 // fieldTest is the last cell of a row.
@@ -16,9 +17,7 @@ var fieldTest = regexp.MustCompile("\\| `([a-z/]+)?\\.?(Test[A-Za-z0-9/]+)` \\|$
 // a test that is in the sources.
 func TestWrittenFields(t *testing.T) {
 	format, err := os.ReadFile(module + "/FORMAT.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, rest, ok := strings.Cut(string(format), "<!-- written fields -->\n")
 	table, _, closed := strings.Cut(rest, "<!-- /written fields -->")
 	if !ok || !closed {

@@ -28,9 +28,7 @@ func TestReproducible(t *testing.T) {
 		dir = filepath.Join(t.TempDir(), dir)
 		testenv.Clone(t, "../../..", dir)
 		out := filepath.Join(dir, "dist")
-		if err := run(dir, out, "v1", []string{"linux/amd64"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, run(dir, out, "v1", []string{"linux/amd64"}))
 		outs = append(outs, out)
 	}
 	for _, name := range []string{"waggle-v1-linux-amd64", "waggle-v1-linux-amd64.tar.gz", sumsName} {
@@ -45,9 +43,7 @@ func TestReproducible(t *testing.T) {
 		}
 	}
 	f, err := elf.Open(filepath.Join(outs[0], "waggle-v1-linux-amd64"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
 	if f.Section(".symtab") != nil || f.Section(".debug_info") != nil {
 		t.Error("the program is not stripped")
@@ -64,9 +60,7 @@ func TestArchive(t *testing.T) {
 	entries := []entry{{"waggle", 0o755, []byte("p")}, {"man/man1/waggle.1", 0o644, []byte("m")}}
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
-		if err := archive(filepath.Join(dir, name), "waggle-v1", slices.Clone(entries)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, archive(filepath.Join(dir, name), "waggle-v1", slices.Clone(entries)))
 		slices.Reverse(entries)
 	}
 	one := read(t, filepath.Join(dir, "one"))
@@ -74,18 +68,14 @@ func TestArchive(t *testing.T) {
 		t.Error("the order of the entries is in the archive")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []string
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got = append(got, fmt.Sprintf("%s %o %d %d", h.Name, h.Mode, h.Uid, h.ModTime.Unix()))
 	}
 	if want := []string{"waggle-v1/man/man1/waggle.1 644 0 0", "waggle-v1/waggle 755 0 0"}; !slices.Equal(got, want) {
@@ -96,9 +86,7 @@ func TestArchive(t *testing.T) {
 // TestExtras: the archive has completions for each shell, the manual and install.sh.
 func TestExtras(t *testing.T) {
 	all, err := extras("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, text := range map[string]string{
 		"completions/waggle.bash": "__start_waggle", "completions/_waggle": "#compdef waggle", "completions/waggle.fish": "complete -c waggle",
 		"man/man1/waggle-uninstall.1": ".TH", "install.sh": "waggle uninstall", "LICENSE": "Apache",
@@ -114,13 +102,9 @@ func TestExtras(t *testing.T) {
 func TestClear(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"waggle-v0-linux-amd64", "waggle-v0-linux-amd64.tar.gz", sumsName, "notes", "waggle"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	if err := clear(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, clear(dir))
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 2 {
 		t.Errorf("%q, %v", left, err)
@@ -132,9 +116,7 @@ func TestRefuses(t *testing.T) {
 	for _, tc := range [][2]string{{"v1 -X evil", "linux/amd64"}, {"../v1", "linux/amd64"}, {"-v", "linux/amd64"}, {"v1", "plan9/amd64"}, {"v1", "linux"}} {
 		dir := t.TempDir()
 		kept := filepath.Join(dir, "waggle-v0-linux-amd64")
-		if err := os.WriteFile(kept, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(kept, nil, 0o600))
 		if err := run("../../..", dir, tc[0], tc[1:]); err == nil {
 			t.Errorf("%q: no error", tc)
 		}
@@ -147,8 +129,6 @@ func TestRefuses(t *testing.T) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return b
 }

@@ -9,6 +9,7 @@ import (
 
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 )
 
@@ -68,9 +69,7 @@ func TestDiagramNamesEveryMove(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	got, err := exitCodes(cli.Root(&app.App{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, row := range []string{"| 0 | done |", "| 2 | wrong usage |", "| 9 | not found", "| 10 | a budget"} {
 		if !strings.Contains(got, row) {
 			t.Errorf("no %q in\n%s", row, got)
@@ -96,9 +95,7 @@ func TestManual(t *testing.T) {
 	sub := &cobra.Command{Use: `sub FILE`, Short: "Do it", Example: `  w sub 'a\b'`, Run: func(*cobra.Command, []string) {}}
 	sub.Flags().StringP("out", "o", "x", "write to `DIR`")
 	sub.Flags().Bool("secret", false, "nobody sees this")
-	if err := sub.Flags().MarkHidden("secret"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, sub.Flags().MarkHidden("secret"))
 	hidden := &cobra.Command{Use: "inner", Hidden: true, Run: sub.Run}
 	root.AddCommand(sub, hidden)
 

@@ -18,14 +18,10 @@ func TestRunSignalsItsGroup(t *testing.T) {
 		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestThere(t *testing.T) {\n\tif !There() {\n\t\tt.Error()\n\t}\n}\n",
 	})
 	found, err := places("q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := settings{n: 20, jobs: 1, seed: 1, timeout: time.Minute, packages: []string{"q"}, limits: map[string]time.Duration{"q": time.Minute}}
 	all, err := tryAll(t.Context(), s, [][]place{found}, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ended := false
 	for _, m := range all {
 		ended = ended || m.is == "1" && !m.survived && strings.Contains(m.was, "0")

@@ -47,9 +47,7 @@ func h() error {
 func mutants(t *testing.T) []place {
 	t.Helper()
 	found, err := inFile("p", "p/f.go", sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return found
 }
 
@@ -88,9 +86,7 @@ func TestPlaces(t *testing.T) {
 func TestDrawn(t *testing.T) {
 	order := func(text string, seed uint64) (keys []string) {
 		found, err := inFile("p", "p/f.go", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, p := range drawn(found, seed) {
 			keys = append(keys, p.key())
 		}
@@ -154,12 +150,8 @@ func program(t *testing.T, files map[string]string) {
 	files["go.mod"] = "module p\n\ngo 1.26\n"
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	t.Chdir(dir)
 }
@@ -282,14 +274,10 @@ func TestRunEndless(t *testing.T) {
 	})
 	s := settings{n: 20, jobs: 2, seed: 1, timeout: 5 * time.Second, packages: []string{"q"}}
 	found, err := places("q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.limits = map[string]time.Duration{"q": s.timeout}
 	all, err := tryAll(t.Context(), s, [][]place{found}, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var endless, survived []string
 	for _, m := range all {
 		switch {
@@ -320,9 +308,7 @@ func TestReasons(t *testing.T) {
 	for _, group := range packages {
 		for _, dir := range dirs(group) {
 			found, err := places(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, p := range found {
 				keys[p.key()] = true
 			}

@@ -27,9 +27,7 @@ const home = "example.com/x/waggle"
 func TestRenameClone(t *testing.T) {
 	testenv.Long(t)
 	from, err := modulePath("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	testenv.Clone(t, "../../..", dir)
 	before := contents(t, dir)
@@ -110,14 +108,10 @@ func renamedImports(t *testing.T, dir, from, name, before, after string) (rename
 func imports(t *testing.T, name, text string) (paths []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, spec := range file.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		paths = append(paths, path)
 	}
 	return paths
@@ -135,9 +129,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		all[filepath.ToSlash(rel)] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return all
 }
 

@@ -23,12 +23,12 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	s := newStage(t, "worker")
 	for _, name := range []protocol.MemberName{"carol", "dave"} {
 		_, _, err := mail.Of(s.op).Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	reg, err := team.Open(s.op.Root, s.team, team.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	_, _, err = reg.Add(t.Context(), team.Member{Name: "erin", AgentType: "general-purpose"}, false) // as an editor of the file does
-	must(t, err)
+	testenv.Must(t, err)
 	const grace = 3 * time.Second
 	stop := make(chan struct{})
 	answered := make(chan struct{})
@@ -67,7 +67,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	took := time.Since(began)
 	close(stop)
 	<-answered
-	must(t, err)
+	testenv.Must(t, err)
 	testenv.Within(t, "the end of four members", took, 2*grace)
 	got := map[string]process.MemberEnd{}
 	for _, e := range ended.Members {

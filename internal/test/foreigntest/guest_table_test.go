@@ -26,7 +26,7 @@ func (g *guesting) plays(f flow, p spelling, kase string) string {
 	said := p.entry(from, `"ID"`, fmt.Sprintf("%q", a.Request_id), `"CALL"`, fmt.Sprintf("%q", a.Tool_use_id), "INPUT", string(a.Input))
 	switch kase {
 	case "late":
-		must(g.t, teams.Of(g.op).Remove(g.t.Context(), g.team, "gopher"))
+		testenv.Must(g.t, teams.Of(g.op).Remove(g.t.Context(), g.team, "gopher"))
 		err := <-g.done
 		g.done <- err
 		g.puts(said)

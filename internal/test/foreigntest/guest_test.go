@@ -33,10 +33,10 @@ func guestOf(t *testing.T, text string) *guesting {
 	t.Helper()
 	s := newStage(t, "lead")
 	s.op.Root.Locks = t.TempDir() // as the command line sets it
-	must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))
+	testenv.Must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))
 	cwd := t.TempDir()
 	g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"sh", "-c", text}, Cwd: cwd})
-	must(t, err)
+	testenv.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	run := &guesting{stage: s, done: make(chan error, 1), stop: stop}
 	go func() { run.done <- g.Run(ctx, worker.Options{Environ: os.Environ()}) }()
@@ -75,8 +75,8 @@ func (g *guesting) gopher() map[string]any {
 func (g *guesting) config() (c map[string]any) {
 	g.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(g.them.team, "config.json"))
-	must(g.t, err)
-	must(g.t, json.Unmarshal(raw, &c))
+	testenv.Must(g.t, err)
+	testenv.Must(g.t, json.Unmarshal(raw, &c))
 	return c
 }
 
@@ -101,7 +101,7 @@ func (g *guesting) asked() asked {
 		g.t.Errorf("while a turn runs its entry is %v", entry)
 	}
 	var a asked
-	must(g.t, json.Unmarshal([]byte(e.Text), &a))
+	testenv.Must(g.t, json.Unmarshal([]byte(e.Text), &a))
 	return a
 }
 
@@ -136,7 +136,7 @@ func TestGuestTurn(t *testing.T) {
 		t.Errorf("the registry was\n%v, and is\n%v", before, after)
 	}
 	raw, err := os.ReadFile(filepath.Join(g.them.team, "inboxes", "team-lead.json"))
-	must(t, err)
+	testenv.Must(t, err)
 	if strings.Contains(string(raw), "messageId") {
 		t.Errorf("the lead is written to in another dialect: %s", raw)
 	}
@@ -144,7 +144,7 @@ func TestGuestTurn(t *testing.T) {
 	err = <-g.done
 	g.done <- err
 	var there []string
-	must(t, filepath.WalkDir(g.op.Root.Path, func(path string, d os.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(g.op.Root.Path, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			there = append(there, strings.TrimPrefix(path, g.them.team))
 		}
@@ -180,7 +180,7 @@ func TestGuestResult(t *testing.T) {
 			}
 			e, _ := g.heard()
 			var idle struct{ Type, Summary, Result, FailureReason string }
-			must(t, json.Unmarshal([]byte(e.Text), &idle))
+			testenv.Must(t, json.Unmarshal([]byte(e.Text), &idle))
 			if idle.Type != "idle_notification" || tt.summary != "" && idle.Summary != tt.summary || tt.words != "" && !strings.HasSuffix(tt.words, idle.Result) && tt.name != "long" {
 				t.Errorf("the idle notice is %s", e.Text)
 			}
@@ -196,7 +196,7 @@ func TestGuestEarly(t *testing.T) {
 	s.op.Root.Locks = t.TempDir()
 	comes := func() bool {
 		g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"true"}, Cwd: t.TempDir()})
-		must(t, err)
+		testenv.Must(t, err)
 		return g.Early
 	}
 	if !comes() {
@@ -257,13 +257,13 @@ func TestGuestRunsWhatWasAllowed(t *testing.T) {
 func (g *guesting) records() (kinds []string) {
 	g.t.Helper()
 	files, err := filepath.Glob(filepath.Join(g.op.Home.Path, "teams", "*", "journal", strings.Repeat("?", 32), "*.jsonl"))
-	must(g.t, err)
+	testenv.Must(g.t, err)
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
-		must(g.t, err)
+		testenv.Must(g.t, err)
 		for line := range strings.Lines(string(raw)) {
 			var r struct{ Kind string }
-			must(g.t, json.Unmarshal([]byte(line), &r))
+			testenv.Must(g.t, json.Unmarshal([]byte(line), &r))
 			kinds = append(kinds, r.Kind)
 		}
 	}
@@ -293,7 +293,7 @@ func TestGuestLeaves(t *testing.T) {
 func TestGuestTakenOut(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
-	must(t, teams.Of(g.op).Remove(t.Context(), g.team, "gopher"))
+	testenv.Must(t, teams.Of(g.op).Remove(t.Context(), g.team, "gopher"))
 	err := <-g.done
 	g.done <- err
 	if err == nil || !strings.Contains(err.Error(), "ended") {
@@ -309,15 +309,15 @@ func TestGuestKeepsItsMail(t *testing.T) {
 	g.says("team-lead", "please look at this")
 	g.asked()
 	path := filepath.Join(g.them.team, "inboxes", "gopher.json")
-	holds := func() string { raw, err := os.ReadFile(path); must(t, err); return string(raw) }
+	holds := func() string { raw, err := os.ReadFile(path); testenv.Must(t, err); return string(raw) }
 	testenv.Eventually(t, "its mailbox is empty", func() bool { return holds() == "[]" }, holds)
 	kept, err := filepath.Glob(filepath.Join(g.op.Home.Path, "teams", "*", "archive", "mail", "gopher", "*.jsonl"))
-	must(t, err)
+	testenv.Must(t, err)
 	if len(kept) != 1 {
 		t.Fatalf("kept: %v", kept)
 	}
 	raw, err := os.ReadFile(kept[0])
-	must(t, err)
+	testenv.Must(t, err)
 	if !strings.Contains(string(raw), "please look at this") {
 		t.Errorf("the archive holds %s", raw)
 	}
@@ -329,7 +329,7 @@ func TestGuestTriesAgain(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
 	lock := filepath.Join(g.them.team, "config.json.lock")
-	must(t, os.Mkdir(lock, 0o755))
+	testenv.Must(t, os.Mkdir(lock, 0o755))
 	touch := time.NewTicker(time.Second) // as its holder does
 	defer touch.Stop()
 	stop := make(chan struct{})
@@ -354,6 +354,6 @@ func TestGuestTriesAgain(t *testing.T) {
 	testenv.Within(t, "the begin of a task whose config.json is locked", time.Since(began), 3*time.Second)
 	close(stop)
 	<-held
-	must(t, os.Remove(lock))
+	testenv.Must(t, os.Remove(lock))
 	testenv.Eventually(t, "isActive is true", func() bool { return g.gopher()["isActive"] == true })
 }

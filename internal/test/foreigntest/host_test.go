@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/record"
 )
@@ -30,7 +31,7 @@ func TestForeignHosts(t *testing.T) {
 		s := newStage(t, "worker")
 		s.says("bob", fmt.Sprintf(`{"type":"sandbox_permission_request","requestId":"r","workerId":"bob","workerName":"bob","hostPattern":{"host":%q},"createdAt":1}`, c.asked))
 		qs, err := decide.Of(s.op).Pending(t.Context(), s.team, false)
-		must(t, err)
+		testenv.Must(t, err)
 		if c.shown == "" {
 			if len(qs) != 0 {
 				t.Errorf("%s can be answered: %+v", c.asked, qs)
@@ -43,11 +44,11 @@ func TestForeignHosts(t *testing.T) {
 		}
 		s.answers(!strings.HasPrefix(c.asked, "*.")) // allowing a pattern takes a confirmation
 		raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", "bob.json"))
-		must(t, err)
+		testenv.Must(t, err)
 		var es []entry
-		must(t, json.Unmarshal(raw, &es))
+		testenv.Must(t, json.Unmarshal(raw, &es))
 		var answer struct{ Host string }
-		must(t, json.Unmarshal([]byte(es[len(es)-1].Text), &answer))
+		testenv.Must(t, json.Unmarshal([]byte(es[len(es)-1].Text), &answer))
 		if answer.Host != c.asked {
 			t.Errorf("%s is answered as %s", c.asked, answer.Host)
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
@@ -25,9 +26,9 @@ type assignment struct {
 func (s *stage) lastIn(box string) (e entry) {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", box+".json"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	var es []entry
-	must(s.t, json.Unmarshal(raw, &es))
+	testenv.Must(s.t, json.Unmarshal(raw, &es))
 	if len(es) == 0 {
 		s.t.Fatalf("the mailbox of %s is empty", box)
 	}
@@ -37,12 +38,12 @@ func (s *stage) lastIn(box string) (e entry) {
 func (s *stage) assigns(owner string, terms board.Terms) assignment {
 	s.t.Helper()
 	made, err := board.Of(s.op).AddTask(s.t.Context(), s.team, board.NewTask{Subject: "s", Description: "d"})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	_, err = board.Of(s.op).AssignTask(s.t.Context(), s.team, task.ID(made.Task.ID), "bob", terms)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	e := s.lastIn(owner)
 	var a assignment
-	must(s.t, json.Unmarshal([]byte(e.Text), &a))
+	testenv.Must(s.t, json.Unmarshal([]byte(e.Text), &a))
 	a.from = e.From
 	return a
 }
@@ -67,14 +68,14 @@ func (s *stage) joins(name string) {
 	s.t.Helper()
 	path := filepath.Join(s.them.team, "config.json")
 	raw, err := os.ReadFile(path)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	var c map[string]any
-	must(s.t, json.Unmarshal(raw, &c))
+	testenv.Must(s.t, json.Unmarshal(raw, &c))
 	c["members"] = append(c["members"].([]any), map[string]any{"agentId": name + "@" + string(s.team), "name": name, "agentType": "general-purpose",
 		"joinedAt": 2, "tmuxPaneId": "%1", "cwd": "/", "subscriptions": []any{}})
 	raw, err = json.MarshalIndent(c, "", "  ")
-	must(s.t, err)
-	must(s.t, os.WriteFile(path, raw, 0o644))
+	testenv.Must(s.t, err)
+	testenv.Must(s.t, os.WriteFile(path, raw, 0o644))
 }
 
 // TestWordsAreFromWhoCanBeAnswered: a message goes out as our registered member in another program's
@@ -99,7 +100,7 @@ func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
 			t.Errorf("as %s: %v", as, err)
 		}
 	}
-	must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
+	testenv.Must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
 	s.sends("team-lead", "hello again")
 	e := s.lastIn("team-lead")
 	if !s.listed(e.From) || e.From == "bob" {
@@ -111,9 +112,9 @@ func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
 func (s *stage) listed(name string) bool {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.them.team, "config.json"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	var c struct{ Members []struct{ Name string } }
-	must(s.t, json.Unmarshal(raw, &c))
+	testenv.Must(s.t, json.Unmarshal(raw, &c))
 	for _, m := range c.Members {
 		if m.Name == name {
 			return true

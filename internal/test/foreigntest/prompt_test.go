@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/team"
@@ -20,11 +21,11 @@ func TestFirstPrompt(t *testing.T) {
 		s := newStage(t, role)
 		carol := team.Member{Name: "carol", AgentType: "general-purpose", Prompt: "You are a data analyst.", JoinedAt: time.Now(), Subscriptions: []string{}}
 		_, _, err := mail.Of(s.op).Register(t.Context(), s.team, carol, false)
-		must(t, err)
+		testenv.Must(t, err)
 		raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", "carol.json"))
-		must(t, err)
+		testenv.Must(t, err)
 		var es []map[string]any
-		must(t, json.Unmarshal(raw, &es))
+		testenv.Must(t, json.Unmarshal(raw, &es))
 		if len(es) != want {
 			t.Fatalf("%s: its mailbox holds %s", role, raw)
 		}
@@ -40,7 +41,7 @@ func TestFirstPrompt(t *testing.T) {
 			t.Errorf("it is %s", d)
 		}
 		s.sends("carol", "hello")
-		must(t, json.Unmarshal([]byte(s.raw("carol")), &es))
+		testenv.Must(t, json.Unmarshal([]byte(s.raw("carol")), &es))
 		if len(es) != 2 || es[1]["type"] != "message" {
 			t.Errorf("then it holds %s", s.raw("carol"))
 		}
@@ -65,6 +66,6 @@ func TestPromptThatIsControl(t *testing.T) {
 func (s *stage) raw(box string) string {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", box+".json"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return string(raw)
 }

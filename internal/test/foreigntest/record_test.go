@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 )
@@ -22,23 +23,23 @@ func (s *stage) tells(id string) told {
 	s.t.Helper()
 	var out told
 	log, err := s.op.OpenLog(s.t.Context(), string(s.team))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	recs, err := log.Next(s.t.Context())
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	for _, r := range recs {
 		out.records = append(out.records, r.Name+" "+r.Kind)
 	}
 	out.recap, err = inspect.Of(s.op).Recap(s.t.Context(), string(s.team), time.Time{})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	list, err := mail.Of(s.op).Messages(s.t.Context(), s.team, false)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	for _, m := range list {
 		if m.MsgID == id {
 			out.sent = m
 		}
 	}
 	shown, err := mail.Of(s.op).Message(s.t.Context(), s.team, id)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	if len(shown) != 1 || shown[0].State != out.sent.State {
 		s.t.Errorf("msg show has %+v, msg list %+v", shown, out.sent)
 	}
@@ -62,8 +63,8 @@ func TestRecordOfASessionsTeam(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		want, state := "other", mail.Written
 		if gone {
-			must(t, os.Rename(g.them.team, g.them.team+".deleted-1"))
-			must(t, os.RemoveAll(g.them.team+".deleted-1"))
+			testenv.Must(t, os.Rename(g.them.team, g.them.team+".deleted-1"))
+			testenv.Must(t, os.RemoveAll(g.them.team+".deleted-1"))
 			want = "ended"
 		}
 		got := g.tells(id)
@@ -87,7 +88,7 @@ func TestRecordOfASessionsTeam(t *testing.T) {
 		}
 	}
 	known, err := g.op.Home.List()
-	must(t, err)
+	testenv.Must(t, err)
 	if len(known) != 0 {
 		t.Errorf("it counts as a team that waggle led: %+v", known)
 	}

@@ -61,7 +61,7 @@ func (s *stage) stops(name string, grace time.Duration, then func(id string)) *p
 	if then != nil {
 		var id string
 		testenv.Eventually(s.t, name+" is asked", func() bool {
-			must(s.t, foreign{s.them.team, name}.edit(name, func(es []entry) []entry {
+			testenv.Must(s.t, foreign{s.them.team, name}.edit(name, func(es []entry) []entry {
 				for _, e := range es {
 					if f := frameOf(e.Text); f.Type == "shutdown_request" {
 						id = f.RequestID
@@ -77,7 +77,7 @@ func (s *stage) stops(name string, grace time.Duration, then func(id string)) *p
 		then(id)
 	}
 	r := <-done
-	must(s.t, r.err)
+	testenv.Must(s.t, r.err)
 	return r.end
 }
 
@@ -89,13 +89,13 @@ func (s *stage) entryOf(name string) (e struct {
 	s.t.Helper()
 	var file struct{ Members []json.RawMessage }
 	raw, err := os.ReadFile(filepath.Join(s.them.team, "config.json"))
-	must(s.t, err)
-	must(s.t, json.Unmarshal(raw, &file))
+	testenv.Must(s.t, err)
+	testenv.Must(s.t, json.Unmarshal(raw, &file))
 	for _, m := range file.Members {
 		var n struct{ Name string }
-		must(s.t, json.Unmarshal(m, &n))
+		testenv.Must(s.t, json.Unmarshal(m, &n))
 		if n.Name == name {
-			must(s.t, json.Unmarshal(m, &e))
+			testenv.Must(s.t, json.Unmarshal(m, &e))
 		}
 	}
 	return e
@@ -105,7 +105,7 @@ func (s *stage) entryOf(name string) (e struct {
 func (s *stage) leftAs(name, how string) {
 	s.t.Helper()
 	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	if m, _ := st.Lead.Member(protocol.MemberName(name)); m.Left == nil || m.Left.How != how {
 		s.t.Errorf("left: %+v", m.Left)
 	}
@@ -144,7 +144,7 @@ func TestShutdownIsAnswered(t *testing.T) {
 				t.Errorf("refused: %+v", no)
 			}
 			st, err := s.op.Open(t.Context(), s.team, operator.Act)
-			must(t, err)
+			testenv.Must(t, err)
 			if m, _ := st.Lead.Member("bob"); m.Left != nil || len(st.Lead.Pending()) != 1 {
 				t.Errorf("left: %+v, open: %d", m.Left, len(st.Lead.Pending()))
 			}
@@ -187,15 +187,15 @@ func TestShutdownOfAnEntry(t *testing.T) {
 	s := newStage(t, "worker")
 	path := filepath.Join(s.them.team, "config.json")
 	raw, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	var file map[string]any
-	must(t, json.Unmarshal(raw, &file))
+	testenv.Must(t, json.Unmarshal(raw, &file))
 	file["members"] = append(file["members"].([]any), map[string]any{"agentId": "erin@api", "name": "erin", "agentType": "general-purpose", "model": "haiku",
 		"prompt": "...", "color": "green", "tmuxPaneId": "%89", "backendType": "tmux", "isActive": true,
 		"spawnedAt": time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")}) // its clock is ahead
 	raw, err = json.MarshalIndent(file, "", "  ")
-	must(t, err)
-	must(t, os.WriteFile(path, raw, 0o600))
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(path, raw, 0o600))
 	end := s.stops("erin", time.Hour, func(id string) { s.answer("erin", id, shutdownAnswers()[1].yes) }) // of 000, which names nobody
 	if end.How != record.LeftHandshake || end.Kind() != operator.None {
 		t.Errorf("%+v", end)

@@ -64,17 +64,17 @@ func has(list []spelling) []spelling {
 
 func setsMode(s *stage) {
 	_, err := decide.Of(s.op).SetMode(s.t.Context(), s.team, "bob", policy.ModePlan)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 }
 
 func setsRule(s *stage) {
 	_, err := decide.Of(s.op).AddRule(s.t.Context(), s.team, policy.Rule{Tool: "Bash", Pattern: "rm:*"}, true, decide.RuleScope{})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 }
 
 func assignsTask(s *stage) {
 	_, err := board.Of(s.op).AddTask(s.t.Context(), s.team, newTask)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 }
 
 // What makes a spelling known that has nothing to ask in it.
@@ -271,14 +271,14 @@ var (
 func (s *stage) newest() string {
 	s.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", "bob.json"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	var es []struct {
 		Text     string          `json:"text"`
 		Summary  string          `json:"summary"`
 		Type     string          `json:"type"`
 		Metadata json.RawMessage `json:"metadata"`
 	}
-	must(s.t, json.Unmarshal(raw, &es))
+	testenv.Must(s.t, json.Unmarshal(raw, &es))
 	if len(es) == 0 {
 		return "nothing"
 	}
@@ -286,7 +286,7 @@ func (s *stage) newest() string {
 	text := e.Text
 	if e.Type != "message" {
 		b, err := json.Marshal(e)
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		text = string(b)
 	}
 	return known(text)
@@ -301,7 +301,7 @@ func known(text string) string {
 func (s *stage) answersAll(allow bool) {
 	s.t.Helper()
 	qs, err := decide.Of(s.op).Pending(s.t.Context(), s.team, false)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	if len(qs) != 1 {
 		s.t.Fatalf("%d questions are open", len(qs))
 	}
@@ -310,7 +310,7 @@ func (s *stage) answersAll(allow bool) {
 		a.Reason = "no"
 	}
 	_, err = decide.Of(s.op).Decide(s.t.Context(), s.team, []decide.Answer{a})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 }
 
 // plays lets bob write in a spelling and returns what he is written.
@@ -388,9 +388,9 @@ func TestChangedInputNeedsItsPlace(t *testing.T) {
 	s.says("bob", `{"type":"permission_request","requestId":"id-1","timestamp":"2026-11-20T16:49:40.914Z","tool":{"name":"Bash","arguments":"one"},"reason":"why"}`)
 	s.pass()
 	qs, err := decide.Of(s.op).Pending(t.Context(), s.team, false)
-	must(t, err)
+	testenv.Must(t, err)
 	done, err := decide.Of(s.op).Decide(t.Context(), s.team, []decide.Answer{{ID: qs[0].ID, Allow: true, Digest: qs[0].Digest, UpdatedInput: `{"arguments":"two"}`}})
-	must(t, err)
+	testenv.Must(t, err)
 	if err := done[0].Err(); err == nil || !strings.Contains(err.Error(), "no place for a changed input") {
 		t.Errorf("allowed with a changed input: %v", err)
 	}

@@ -75,7 +75,7 @@ func walkAsLead(t *testing.T, p spelling, kase string) string {
 	s, from := newStage(t, "lead"), "team-lead"
 	switch kase {
 	case "late":
-		must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
+		testenv.Must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
 	case "forged":
 		from = "stranger"
 	}
@@ -97,11 +97,11 @@ var newTask = board.NewTask{Subject: "Build", Description: "make", Owner: "bob"}
 // shutdown asks bob to end and does not wait for it.
 func shutdown(s *stage) {
 	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	l, err := process.Of(s.op).Lead(s.t.Context(), st)
-	must(s.t, err)
-	must(s.t, l.Shutdown(s.t.Context(), "bob", "over", policy.RoleOperator))
-	must(s.t, l.Close())
+	testenv.Must(s.t, err)
+	testenv.Must(s.t, l.Shutdown(s.t.Context(), "bob", "over", policy.RoleOperator))
+	testenv.Must(s.t, l.Close())
 }
 
 // TestWalk walks all flows in each document's spelling, with a foreign worker and with a foreign lead, and
@@ -132,7 +132,7 @@ func TestWalk(t *testing.T) {
 	page := walkPage() + spellingsPage() // all came to what was expected; TestGuestWalk and TestSpellings see the rest
 	const path = "../../../docs/foreign.md"
 	if *update {
-		must(t, os.WriteFile(path, []byte(page), 0o644))
+		testenv.Must(t, os.WriteFile(path, []byte(page), 0o644))
 		return
 	}
 	if have, err := os.ReadFile(path); err != nil || string(have) != page {

@@ -61,7 +61,7 @@ func TestUnanswerable(t *testing.T) {
 				t.Errorf("the next pass: %s", again)
 			}
 			st, err := inspect.Of(s.op).Status(t.Context(), s.team)
-			must(t, err)
+			testenv.Must(t, err)
 			if st.Alarms != 0 || (st.Unanswerable == 1) != (c.no == "") {
 				t.Errorf("status counts %d unverified, %d unanswerable", st.Alarms, st.Unanswerable)
 			}
@@ -90,7 +90,7 @@ func TestUnanswerableOfAnother(t *testing.T) {
 		s.effects()
 	}
 	st, err := s.op.Open(t.Context(), s.team, operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	told := 0
 	for _, u := range st.Lead.Unverified {
 		if u.Told {

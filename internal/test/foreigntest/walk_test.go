@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/home"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -43,9 +44,9 @@ type stage struct {
 func newStage(t *testing.T, role string) *stage {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	root := filepath.Join(dir, "root")
-	must(t, os.MkdirAll(root, 0o700))
+	testenv.Must(t, os.MkdirAll(root, 0o700))
 	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Version: "test", PID: os.Getpid()}
 	s := &stage{t: t, op: op, mail: map[string]int{}, ids: map[string]string{}}
@@ -57,22 +58,15 @@ func newStage(t *testing.T, role string) *stage {
 	} else {
 		s.team, s.box, ours = "session-1a2b3c4d", "gopher", "gopher"
 		s.them = foreign{filepath.Join(root, "teams", "session-1a2b3c4d"), "team-lead"}
-		must(t, os.MkdirAll(filepath.Join(s.them.team, "inboxes"), 0o755))
+		testenv.Must(t, os.MkdirAll(filepath.Join(s.them.team, "inboxes"), 0o755))
 		err = os.WriteFile(filepath.Join(s.them.team, "config.json"), []byte(`{"name":"session-1a2b3c4d","createdAt":1795193125905,"leadAgentId":"team-lead@session-1a2b3c4d",
 "leadSessionId":"1a2b3c4d-0000-4000-8000-000000000000","members":[{"agentId":"team-lead@session-1a2b3c4d","name":"team-lead","agentType":"team-lead","joinedAt":1,"tmuxPaneId":"leader","cwd":"/","subscriptions":[]}]}`), 0o644)
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	_, _, err = mail.Of(op).Register(t.Context(), s.team, team.Member{Name: protocol.MemberName(ours), AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
-	must(t, err)
+	testenv.Must(t, err)
 	s.effects() // what stands there from the start
 	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // says writes a text with a sender.
@@ -84,7 +78,7 @@ func (s *stage) says(from, text string) {
 // puts writes entries at once.
 func (s *stage) puts(es ...entry) {
 	s.t.Helper()
-	must(s.t, s.them.edit(s.box, func(have []entry) []entry { return append(have, es...) }))
+	testenv.Must(s.t, s.them.edit(s.box, func(have []entry) []entry { return append(have, es...) }))
 }
 
 // pass is the leader pass of any command that acts on the team, unless another program
@@ -95,9 +89,9 @@ func (s *stage) pass() {
 	if operator.Unled(err) {
 		return
 	}
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	_, err = s.op.Pass(s.t.Context(), st)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 }
 
 // effects returns the changes since its last call: records, questions that people are shown, members,
@@ -108,9 +102,9 @@ func (s *stage) effects() string {
 	var out []string
 	st, err := s.op.Open(s.t.Context(), s.team, operator.Act)
 	if !operator.Unled(err) {
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		recs, err := st.Records()
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		for _, r := range recs[s.told:] {
 			out = append(out, "record "+r.Kind)
 		}
@@ -131,15 +125,15 @@ func (s *stage) effects() string {
 		}
 	}
 	cfg, err := team.Open(s.op.Root, s.team, team.Options{})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	c, err := cfg.Load(s.t.Context())
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	if n := len(c.Present()); n != 2 {
 		out = append(out, fmt.Sprintf("%d in the registry", n))
 	}
 	if board, err := task.Open(s.op.Root.TasksDir(s.team), s.team, task.Options{Queue: s.op.Root.Queue(s.team)}); err == nil {
 		list, _, err := board.All(s.t.Context())
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		for _, t := range list {
 			if t.Status == task.Completed {
 				out = append(out, "task "+string(t.ID)+" completed")
@@ -147,7 +141,7 @@ func (s *stage) effects() string {
 		}
 	}
 	boxes, err := filepath.Glob(filepath.Join(s.them.team, "inboxes", "*.json"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	for _, path := range boxes {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		if name == s.box {
@@ -155,8 +149,8 @@ func (s *stage) effects() string {
 		}
 		var es []entry
 		raw, err := os.ReadFile(path)
-		must(s.t, err)
-		must(s.t, json.Unmarshal(raw, &es))
+		testenv.Must(s.t, err)
+		testenv.Must(s.t, json.Unmarshal(raw, &es))
 		for _, e := range es[min(len(es), s.mail[name]):] {
 			out = append(out, "mail: "+kindOf(e.Text)+verdictOf(e.Text))
 			s.note(e.Text)
@@ -224,10 +218,10 @@ func (s *stage) note(text string) {
 func (s *stage) answers(allow bool) {
 	s.t.Helper()
 	qs, err := decide.Of(s.op).Pending(s.t.Context(), s.team, false)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	for _, q := range qs {
 		_, err := decide.Of(s.op).Decide(s.t.Context(), s.team, []decide.Answer{{ID: q.ID, Allow: allow, Digest: q.Digest}})
-		must(s.t, err)
+		testenv.Must(s.t, err)
 	}
 }
 
@@ -235,13 +229,13 @@ func (s *stage) answers(allow bool) {
 func (s *stage) takes() {
 	s.t.Helper()
 	_, err := s.them.take()
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	s.mail[s.them.name] = 0
 }
 
 // leaves takes bob out of the team.
 func (s *stage) leaves() {
 	s.t.Helper()
-	must(s.t, teams.Of(s.op).Remove(s.t.Context(), s.team, "bob"))
+	testenv.Must(s.t, teams.Of(s.op).Remove(s.t.Context(), s.team, "bob"))
 	s.effects()
 }

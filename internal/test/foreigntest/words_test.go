@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -20,8 +21,8 @@ func (f foreign) erases(box, text string) error {
 func (s *stage) sends(to, text string) string {
 	s.t.Helper()
 	sent, err := mail.Of(s.op).Send(s.t.Context(), s.team, mail.Message{To: toMember(to), Text: text})
-	must(s.t, err)
-	must(s.t, mail.Exit(sent))
+	testenv.Must(s.t, err)
+	testenv.Must(s.t, mail.Exit(sent))
 	return sent[0].MsgID
 }
 
@@ -29,7 +30,7 @@ func (s *stage) sends(to, text string) string {
 func (s *stage) became(id string) mail.Delivery {
 	s.t.Helper()
 	list, err := mail.Of(s.op).Message(s.t.Context(), s.team, id)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	if len(list) != 1 {
 		s.t.Fatalf("%s is there %d times", id, len(list))
 	}
@@ -39,7 +40,7 @@ func (s *stage) became(id string) mail.Delivery {
 // holds lists the texts in bob's mailbox.
 func (s *stage) holds() (texts []string) {
 	s.t.Helper()
-	must(s.t, s.them.edit(s.them.name, func(es []entry) []entry {
+	testenv.Must(s.t, s.them.edit(s.them.name, func(es []entry) []entry {
 		for _, e := range es {
 			texts = append(texts, e.Text)
 		}
@@ -56,7 +57,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	s.sends("bob", "one")
 	id := s.sends("bob", "two")
 	s.pass()
-	must(t, s.them.erases("bob", "two"))
+	testenv.Must(t, s.them.erases("bob", "two"))
 	s.pass()
 	s.pass()
 	if got := s.holds(); !slices.Equal(got, []string{"one", "two"}) {
@@ -65,7 +66,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	if d := s.became(id); d != mail.Written {
 		t.Errorf("it is %s", d)
 	}
-	must(t, s.them.erases("bob", "two"))
+	testenv.Must(t, s.them.erases("bob", "two"))
 	s.pass()
 	s.pass()
 	if got := s.holds(); !slices.Equal(got, []string{"one"}) {
@@ -75,7 +76,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 		t.Errorf("it is %s", d)
 	}
 	st, err := s.op.Open(t.Context(), s.team, operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	if o := st.Lead.SpokenAs(id)[0]; o.Again != record.ErasedOnce || o.End != record.ReaderNever {
 		t.Errorf("on record: again %q, end %q", o.Again, o.End)
 	}
@@ -97,7 +98,7 @@ func TestTakenWordsAreClosed(t *testing.T) {
 		t.Errorf("it is %s", d)
 	}
 	st, err := s.op.Open(t.Context(), s.team, operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != record.ReaderTook {
 		t.Errorf("on record: %+v", o)
 	}

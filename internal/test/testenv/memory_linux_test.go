@@ -17,17 +17,13 @@ const whereVar = "WAGGLE_TEST_WHERE"
 func where(t *testing.T, args, env []string) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return strings.HasPrefix(e, "TMPDIR=") || strings.HasPrefix(e, "WAGGLE_")
 	}), env...)
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(out)
 }
 

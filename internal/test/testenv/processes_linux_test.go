@@ -22,9 +22,7 @@ func TestEndAll(t *testing.T) {
 	base := t.TempDir()
 	dir, beside := filepath.Join(base, "state"), filepath.Join(base, "state2")
 	for _, d := range []string{dir, beside} {
-		if err := os.MkdirAll(filepath.Join(d, "sub"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(d, "sub"), 0o700))
 	}
 	start := func(cwd string, args ...string) *exec.Cmd {
 		cmd := exec.Command(sh, append([]string{"-c", "read line; :"}, args...)...)
@@ -33,9 +31,7 @@ func TestEndAll(t *testing.T) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { _, _ = in.Close(), cmd.Wait() }) // it was killed, or reads the end
 		return cmd
 	}
@@ -75,9 +71,7 @@ func TestOverdue(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Overdue(errorsTo{t, failed}, 50*time.Millisecond, dir)
 	_, _ = io.ReadAll(out) // until the last process that holds it has ended
 	if err := cmd.Wait(); err == nil {

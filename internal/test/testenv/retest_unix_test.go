@@ -21,9 +21,7 @@ func TestRetest(t *testing.T) {
 	testenv.Long(t)
 	testenv.Require(t, "jq")
 	script, err := filepath.Abs("../../../.ci/retest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":             "module example.com/m\n\ngo 1.26\n",
@@ -37,12 +35,8 @@ func TestRetest(t *testing.T) {
 		"too_slow/x_test.go": "package too_slow\n\nimport \"testing\"\n\nfunc TestSlow(t *testing.T) { select {} }\n\nfunc init() { go func() { select {} }() }\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, tc := range []struct {
 		packages      string

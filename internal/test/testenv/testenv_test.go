@@ -72,9 +72,7 @@ func TestEventually(t *testing.T) {
 
 func TestRequire(t *testing.T) {
 	bin := t.TempDir()
-	if err := testenv.Executable(filepath.Join(bin, "present"), []byte("#!/bin/sh\n")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "present"), []byte("#!/bin/sh\n")))
 	t.Setenv("PATH", bin)
 	t.Setenv("WAGGLE_REQUIRE", "present,needed")
 	for _, tc := range []struct {
@@ -100,9 +98,7 @@ func TestRequire(t *testing.T) {
 func TestRequireOfNoUse(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
-	if err := testenv.Executable(filepath.Join(bin, "bwrap"), []byte(script)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "bwrap"), []byte(script)))
 	t.Setenv("PATH", bin)
 	t.Setenv("WAGGLE_REQUIRE", "")
 	o := run(t, func(tb testing.TB) { testenv.Require(tb, "bwrap") })
@@ -113,9 +109,7 @@ func TestRequireOfNoUse(t *testing.T) {
 
 func TestNodeModules(t *testing.T) {
 	bin, base := t.TempDir(), t.TempDir()
-	if err := testenv.Executable(filepath.Join(bin, "node"), []byte("#!/bin/sh\n")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "node"), []byte("#!/bin/sh\n")))
 	t.Setenv("PATH", bin)
 	t.Setenv("WAGGLE_REQUIRE", "")
 	t.Setenv("WAGGLE_NODE_MODULES", "")
@@ -133,12 +127,8 @@ func TestNodeModules(t *testing.T) {
 		t.Error("not failed without proper-lockfile")
 	}
 	pkg := filepath.Join(base, "node_modules", "proper-lockfile")
-	if err := os.MkdirAll(pkg, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(pkg, "package.json"), []byte("{}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(pkg, 0o755))
+	testenv.Must(t, os.WriteFile(filepath.Join(pkg, "package.json"), []byte("{}"), 0o644))
 	if o := run(t, get); o.failed != "" || dir != filepath.Join(base, "node_modules") {
 		t.Errorf("got %q, failed %q", dir, o.failed)
 	}
@@ -199,9 +189,7 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%d checks are left", *n)
 		}
 	}
-	if err := flag.Set("rapid.checks", "9"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, flag.Set("rapid.checks", "9"))
 	if testenv.Checks(t, 5, 50); *n != 9 {
 		t.Errorf("%d checks, and 9 were asked for", *n)
 	}

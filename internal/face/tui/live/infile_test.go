@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/tui/live"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/record"
 )
@@ -16,13 +17,9 @@ import (
 // asked, and says why a change cannot be compared.
 func TestInFileOnDisk(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, text := range map[string]string{"a.go": "one\ntwo\n", "bytes": "a\x00b", "large": strings.Repeat("0123456789abcde\n", 1<<16) + "x"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, c := range []struct{ name, old, want string }{
 		{"a.go", "two", "@@ -1,2 +1,2 @@\n one\n-two\n+three"},
@@ -32,9 +29,7 @@ func TestInFileOnDisk(t *testing.T) {
 		{"large", "x", "it cannot be compared: read " + filepath.Join(dir, "large") + ": the file is too large"},
 	} {
 		in, err := json.Marshal(map[string]string{"file_path": "/link/" + c.name, "old_string": c.old, "new_string": "three"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		q := decide.Request{PendingItem: decide.PendingItem{Tool: "Edit", Input: in, Cwd: "/"}}
 		q.Paths = []record.RealPath{{Spelled: "/link/" + c.name, Real: filepath.Join(dir, c.name)}}
 		if got := live.InFile(q); got != c.want {

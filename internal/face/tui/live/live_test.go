@@ -12,6 +12,7 @@ import (
 	"waggle/internal/face/tui"
 	"waggle/internal/face/tui/live"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -29,9 +30,7 @@ func TestWhy(t *testing.T) {
 	read := func(p tui.Page) string {
 		t.Helper()
 		paper, err := src.Page(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return strings.Join(paper.Lines, "\n")
 	}
 	member := read(tui.Page{Tab: tui.TabWhy, Team: "api", Member: "ann", Lines: 1000})
@@ -73,9 +72,7 @@ func TestDone(t *testing.T) {
 	r.Enlist(s, "bob")
 	r.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: ann.Instance, How: record.LeftStopped}})
 	done, err := live.Of(op, "").Done(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []string
 	for _, d := range done {
 		got = append(got, strings.Join([]string{d.Kind, d.Team, d.Member, d.Says, string(d.Do.Step)}, "|"))
@@ -114,13 +111,9 @@ func TestProposal(t *testing.T) {
 func TestSessionAtADialog(t *testing.T) {
 	op := operatortest.New(t)
 	op.ClaudeDir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(op.ClaudeDir, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(op.ClaudeDir, "sessions"), 0o700))
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","name":"mine","kind":"interactive","status":"waiting","statusUpdatedAt":1}`, os.Getpid())
-	if err := os.WriteFile(filepath.Join(op.ClaudeDir, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(op.ClaudeDir, "sessions", fmt.Sprint(os.Getpid(), ".json")), []byte(entry), 0o600))
 	src := live.Of(op, "")
 	crew, err := src.Crew(t.Context())
 	if err != nil || len(crew.Members) != 1 || crew.Members[0].Is != inspect.ConditionNeedsYou || !strings.Contains(crew.Members[0].Why, "answer in its own terminal") {
@@ -136,9 +129,7 @@ func TestSessionAtADialog(t *testing.T) {
 func TestDamage(t *testing.T) {
 	op := operatortest.New(t)
 	operatortest.Team(t, op, "api", record.PolicySet{})
-	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600))
 	st, err := inspect.Of(op).Status(t.Context(), "api")
 	if err != nil || len(st.Damage) == 0 {
 		t.Fatalf("%+v: %v", st, err)

@@ -29,9 +29,7 @@ func TestOutputOfAPane(t *testing.T) {
 	t.Parallel()
 	program := testenv.Require(t, "tmux")
 	short, err := os.MkdirTemp("", "wt") // the path of a socket is limited
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(short) })
 	op := operatortest.New(t)
 	op.ClaudeDir, op.Environ = t.TempDir(), append(op.Environ, "TERM=screen", "TMUX="+filepath.Join(short, "s")+",1,0", "TMUX_PANE=%0")
@@ -48,9 +46,7 @@ func TestOutputOfAPane(t *testing.T) {
 	tmux("-f", "/dev/null", "new-session", "-d", "-s", "mine", "exec cat")
 	defer tmux("kill-server")
 	pid, err := strconv.Atoi(tmux("display-message", "-p", "#{pane_pid}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	operatortest.Team(t, op, "api", record.PolicySet{})
 	adopt(t, op.ClaudeDir, pid)
 	if _, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{PID: pid, As: "ann"}); err != nil {
@@ -70,9 +66,7 @@ func TestOutputOfAPane(t *testing.T) {
 		t.Helper()
 		for {
 			paper, err := src.Page(ctx, page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if strings.Contains(strings.Join(paper.Lines, "\n"), text) {
 				return
 			}
@@ -124,14 +118,8 @@ func TestOutputOfAPane(t *testing.T) {
 func adopt(t *testing.T, dir string, pid int) {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "sessions"), 0o700))
 	text := fmt.Sprintf(`{"pid":%d,"sessionId":"1a2b3c4d-0000-4000-8000-000000000000","cwd":"/","startedAt":1795193125905,"procStart":%q}`, pid, id.Start)
-	if err := os.WriteFile(filepath.Join(dir, "sessions", fmt.Sprint(pid, ".json")), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "sessions", fmt.Sprint(pid, ".json")), []byte(text), 0o600))
 }

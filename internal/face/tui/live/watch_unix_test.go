@@ -33,9 +33,7 @@ func TestWatchOfADeadLeader(t *testing.T) {
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
-	if err := syscall.Kill(leader.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(leader.PID, syscall.SIGKILL))
 	testenv.Eventually(t, "the leader is dead", func() bool { _, err := spawn.Identify(leader.PID); return err != nil || !leader.Alive() })
 
 	src := live.Of(op, "api")
@@ -48,9 +46,7 @@ func TestWatchOfADeadLeader(t *testing.T) {
 	}()
 	problems := func() []string {
 		c, err := src.Crew(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return c.Problems
 	}
 	changed := func() {
@@ -68,9 +64,7 @@ func TestWatchOfADeadLeader(t *testing.T) {
 			t.Fatalf("look %d, while the lease is held: %q", n, got)
 		}
 	}
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, release())
 	changed()
 	if got := problems(); len(got) != 1 {
 		t.Errorf("after the release: %q", got)

@@ -1,3 +1,0 @@
-package claudeaccount_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package claudesessions_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package claudesettings_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package claude_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package foreigntest_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"
