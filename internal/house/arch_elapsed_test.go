@@ -12,10 +12,7 @@ import (
 // that it is "the bubble's clock" (synctest's), or "real clock: " and why lateness does no harm there:
 // a lower bound, a loop that tries again.
 func TestArchElapsed(t *testing.T) {
-	eachFile(t, func(f archFile) {
-		if !f.test {
-			return
-		}
+	eachTest(t, func(f archFile) {
 		says := f.says()
 		for _, decl := range f.syntax.Decls {
 			took := elapsed{} // the names that the function gives to an elapsed time
@@ -58,8 +55,8 @@ func (took elapsed) in(e ast.Expr) (found bool) {
 				return false
 			}
 		case *ast.SelectorExpr:
-			pkg, ok := n.X.(*ast.Ident)
-			found = found || ok && pkg.Name == "time" && n.Sel.Name == "Since"
+			pkg, name := selected(n)
+			found = found || pkg == "time" && name == "Since"
 		case *ast.Ident:
 			found = found || took[n.Name]
 		}

@@ -11,10 +11,7 @@ import (
 // testenv.WriteFile. Written with os.WriteFile, it is "text file busy" by chance, when another test
 // of the package forks while the file is open.
 func TestArchExecutables(t *testing.T) {
-	eachFile(t, func(f archFile) {
-		if !f.test {
-			return
-		}
+	eachTest(t, func(f archFile) {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if ok && writesFile(call) && executable(call.Args[2]) {
@@ -27,12 +24,8 @@ func TestArchExecutables(t *testing.T) {
 
 // writesFile reports a call of os.WriteFile.
 func writesFile(call *ast.CallExpr) bool {
-	fun, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || fun.Sel.Name != "WriteFile" || len(call.Args) != 3 {
-		return false
-	}
-	pkg, ok := fun.X.(*ast.Ident)
-	return ok && pkg.Name == "os"
+	pkg, name := selected(call.Fun)
+	return pkg == "os" && name == "WriteFile" && len(call.Args) == 3
 }
 
 // executable reports a mode, written as a number, by which somebody may run the file.

@@ -13,10 +13,7 @@ import (
 // the other random tests.
 func TestArchRapid(t *testing.T) {
 	draws, seeded := map[string]string{}, map[string]bool{}
-	eachFile(t, func(f archFile) {
-		if !f.test {
-			return
-		}
+	eachTest(t, func(f archFile) {
 		dir := path.Dir(f.path)
 		for _, spec := range f.syntax.Imports {
 			switch spec.Path.Value {

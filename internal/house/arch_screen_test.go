@@ -39,14 +39,12 @@ func TestArchScreenSmokes(t *testing.T) {
 				if !ok {
 					return true
 				}
-				switch to := call.Fun.(type) {
-				case *ast.Ident:
+				if to, ok := call.Fun.(*ast.Ident); ok {
 					needs = needs || slices.Contains(terminal, to.Name)
-				case *ast.SelectorExpr:
-					of, _ := to.X.(*ast.Ident)
-					needs = needs || of != nil && of.Name == "pty" && slices.Contains(pty, to.Sel.Name)
-					long = long || of != nil && of.Name == "testenv" && (to.Sel.Name == "Long" || to.Sel.Name == "Soak")
 				}
+				of, name := selected(call.Fun)
+				needs = needs || of == "pty" && slices.Contains(pty, name)
+				long = long || of == "testenv" && (name == "Long" || name == "Soak")
 				return true
 			})
 			if needs && !long {

@@ -9,20 +9,13 @@ import (
 // bubble that costs no time; a real clock is that of another process, of the system or of a slow
 // writer. A test waits with a channel for the work of this program.
 func TestArchSleeps(t *testing.T) {
-	eachFile(t, func(f archFile) {
-		if !f.test {
-			return
-		}
+	eachTest(t, func(f archFile) {
 		says := f.says()
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			call, ok := n.(*ast.SelectorExpr)
-			if !ok || call.Sel.Name != "Sleep" {
+			if pkg, name := selected(n); pkg != "time" || name != "Sleep" {
 				return true
 			}
-			if pkg, ok := call.X.(*ast.Ident); !ok || pkg.Name != "time" {
-				return true
-			}
-			at := f.fset.Position(call.Pos())
+			at := f.fset.Position(n.Pos())
 			if !saysClock(says[at.Line]) {
 				t.Errorf("%s sleeps: wait for what is to happen, or say behind it \"// real clock: whose\" or \"// the bubble's clock\"", at)
 			}

@@ -243,8 +243,8 @@ func archList(t *testing.T, env []string, args ...string) []listed {
 }
 
 type listed struct {
-	ImportPath                         string
-	Standard                           bool
+	ImportPath, Name, Export           string
+	Standard, DepOnly                  bool
 	Module                             *struct{ Path string }
 	CgoFiles                           []string
 	Imports, TestImports, XTestImports []string
@@ -497,11 +497,31 @@ var archFiles = sync.OnceValues(func() ([]archFile, error) {
 
 func eachFile(t *testing.T, fn func(archFile)) {
 	t.Helper()
-	files, err := archFiles()
-	testenv.Must(t, err)
-	for _, f := range files {
+	for _, f := range archSources(t) {
 		fn(f)
 	}
+}
+
+// eachTest calls fn with every file of tests.
+func eachTest(t *testing.T, fn func(archFile)) {
+	t.Helper()
+	eachFile(t, func(f archFile) {
+		if f.test {
+			fn(f)
+		}
+	})
+}
+
+// selected is the name in front of a selector's dot and the one behind it; "" where there is none.
+func selected(n ast.Node) (of, name string) {
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	if id, ok := sel.X.(*ast.Ident); ok {
+		of = id.Name
+	}
+	return of, sel.Sel.Name
 }
 
 // worldly returns the places where a file uses the clock, chance or the environment, and the
@@ -510,22 +530,16 @@ func worldly(f archFile) map[token.Pos]string {
 	found := map[token.Pos]string{}
 	names := f.names()
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		sel, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		id, ok := sel.X.(*ast.Ident)
-		if !ok || names[id.Name] == "" {
-			return true
-		}
-		switch p := names[id.Name]; p {
+		of, name := selected(n)
+		switch p := names[of]; p {
+		case "":
 		case "crypto/rand", "math/rand", "math/rand/v2":
-			found[sel.Pos()] = p
+			found[n.Pos()] = p
 		default:
-			switch what := path.Base(p) + "." + sel.Sel.Name; what {
+			switch what := path.Base(p) + "." + name; what {
 			case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "time.Now", "time.Since", "time.Until",
 				"uuid.New", "uuid.NewString", "uuid.NewRandom", "uuid.NewUUID", "uuid.NewV6", "uuid.NewV7":
-				found[sel.Pos()] = what
+				found[n.Pos()] = what
 			}
 		}
 		return true

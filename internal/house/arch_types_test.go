@@ -1,8 +1,6 @@
 package house_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -13,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -25,33 +22,6 @@ import (
 // nor below an internal directory.
 func archPublic(importPath, name string) bool {
 	return name != "main" && !slices.Contains(strings.Split(importPath, "/"), "internal")
-}
-
-type exported struct {
-	ImportPath, Name, Export string
-	DepOnly                  bool
-}
-
-// archExports lists the packages of this module and all that they need, with the files that
-// hold their types.
-func archExports(t *testing.T) []exported {
-	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", cmd, err)
-	}
-	var list []exported
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var e exported
-		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
-			return list
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, e)
-	}
 }
 
 // hiddenTypes finds the types of internal packages in what a package exports.
@@ -182,7 +152,7 @@ func (h *hiddenTypes) walk(where string, t types.Type) {
 }
 
 // archImporter reads the types of packages from what the go command compiled.
-func archImporter(list []exported) types.Importer {
+func archImporter(list []listed) types.Importer {
 	files := map[string]string{}
 	for _, e := range list {
 		files[e.ImportPath] = e.Export
@@ -198,7 +168,7 @@ func archImporter(list []exported) types.Importer {
 // TestArchPublicTypes: no public package exports a type of an internal package, because an importer
 // of waggle could neither name nor make it.
 func TestArchPublicTypes(t *testing.T) {
-	list := archExports(t)
+	list := archList(t, nil, "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
 	imp := archImporter(list)
 	for _, e := range list {
 		if _, own := below(e.ImportPath); !own || e.DepOnly || !archPublic(e.ImportPath, e.Name) {

@@ -21,17 +21,12 @@ func TestNoHTMLEscapes(t *testing.T) {
 			}
 			encoders, plain := 0, 0
 			ast.Inspect(fn, func(n ast.Node) bool {
-				sel, ok := n.(*ast.SelectorExpr)
-				if !ok {
-					return true
-				}
-				pkg, _ := sel.X.(*ast.Ident)
-				switch isJSON := pkg != nil && pkg.Name == "json"; {
-				case isJSON && (sel.Sel.Name == "Marshal" || sel.Sel.Name == "MarshalIndent" || sel.Sel.Name == "HTMLEscape"):
-					t.Errorf("%s: %s calls json.%s, which writes & as \\u0026; use jsonobj.Marshal, or the marshal of this package", f.path, fn.Name.Name, sel.Sel.Name)
-				case isJSON && sel.Sel.Name == "NewEncoder":
+				switch pkg, name := selected(n); {
+				case pkg == "json" && (name == "Marshal" || name == "MarshalIndent" || name == "HTMLEscape"):
+					t.Errorf("%s: %s calls json.%s, which writes & as \\u0026; use jsonobj.Marshal, or the marshal of this package", f.path, fn.Name.Name, name)
+				case pkg == "json" && name == "NewEncoder":
 					encoders++
-				case sel.Sel.Name == "SetEscapeHTML":
+				case name == "SetEscapeHTML":
 					plain++
 				}
 				return true
