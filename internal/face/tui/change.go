@@ -110,9 +110,8 @@ func (m *model) edited(msg editedMsg) tea.Cmd {
 		m.flash = "the input is as it was"
 		return nil
 	}
-	ctx, src := m.ctx, m.src
 	return func() tea.Msg {
-		as, err := src.Changed(ctx, msg.of, input)
+		as, err := m.src.Changed(m.ctx, msg.of, input)
 		return changedMsg{msg.of, as, input, err}
 	}
 }

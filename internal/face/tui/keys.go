@@ -367,7 +367,8 @@ func (m *model) back() {
 func (m *model) moveBy(c command) {
 	switch {
 	case m.inDiff():
-		m.chooseBy(c)
+		v := m.reviewed()
+		m.choose(c.from(v.at, len(v.paper.Lines)))
 		return
 	case m.mode == ruling && c == cmdUp:
 		m.rules.at = max(0, m.rules.at-1)
@@ -377,31 +378,20 @@ func (m *model) moveBy(c command) {
 		return
 	}
 	m.mode = browsing
-	switch c {
-	case cmdUp:
-		m.move(m.cursor - 1)
-	case cmdDown:
-		m.move(m.cursor + 1)
-	case cmdTop:
-		m.move(0)
-	case cmdBottom:
-		m.move(len(m.rows) - 1)
-	}
+	m.move(c.from(m.cursor, len(m.rows)))
 }
 
-// chooseBy moves in the diff.
-func (m *model) chooseBy(c command) {
-	v := m.reviewed()
+// from is where a command of movement leads to in n lines, from one of them.
+func (c command) from(at, n int) int {
 	switch c {
 	case cmdUp:
-		m.choose(v.at - 1)
+		return at - 1
 	case cmdDown:
-		m.choose(v.at + 1)
+		return at + 1
 	case cmdTop:
-		m.choose(0)
-	case cmdBottom:
-		m.choose(len(v.paper.Lines) - 1)
+		return 0
 	}
+	return n - 1
 }
 
 // jump moves the cursor to the row that has a number on the screen.

@@ -143,7 +143,8 @@ func (m *model) paintRow(i, number, w int, several bool, to columns) string {
 		mark, s = "? ", warn
 	}
 	text := r.cells(m.now, several).paint(to, w-5, i == m.cursor)
-	if end := ageEnds(r.since(), m.now); m.aged.IsZero() || !end.IsZero() && end.Before(m.aged) {
+	_, since := r.of()
+	if end := ageEnds(since, m.now); m.aged.IsZero() || !end.IsZero() && end.Before(m.aged) {
 		m.aged = end
 	}
 	if i == m.cursor {

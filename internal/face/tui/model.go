@@ -359,9 +359,8 @@ func (m *model) loadNews(gone []decide.Request) tea.Cmd {
 		return nil
 	}
 	of := slices.MaxFunc(gone, func(a, b decide.Request) int { return a.Asked.Compare(b.Asked) })
-	ctx, src := m.ctx, m.src
 	return func() tea.Msg {
-		f, err := src.Fate(ctx, of)
+		f, err := m.src.Fate(m.ctx, of)
 		return newsMsg{of, len(gone) - 1, f, err}
 	}
 }
@@ -461,9 +460,9 @@ func (m *model) loadFate() tea.Cmd {
 		return nil
 	}
 	m.reading[r.key] = true
-	ctx, src, of := m.ctx, m.src, *r.ask
+	of := *r.ask
 	return func() tea.Msg {
-		f, err := src.Fate(ctx, of)
+		f, err := m.src.Fate(m.ctx, of)
 		return fateMsg{askKey(&of), f, err}
 	}
 }
@@ -592,9 +591,8 @@ func (m *model) act(a Act, keys []string) tea.Cmd {
 	if a.Setup != nil || a.NoSetup {
 		m.setups = m.setups[1:]
 	}
-	ctx, src := m.ctx, m.src
 	return func() tea.Msg {
-		lines, err := src.Do(ctx, a)
+		lines, err := m.src.Do(m.ctx, a)
 		return didMsg{keys, a, lines, err}
 	}
 }
@@ -673,9 +671,8 @@ func (m *model) load(now time.Time) tea.Cmd {
 	p, ok := m.shownPage()
 	if !ok && m.paged {
 		m.paged = false
-		src := m.src
 		return func() tea.Msg {
-			src.Leave()
+			m.src.Leave()
 			return nil
 		}
 	}
@@ -696,9 +693,8 @@ func (m *model) load(now time.Time) tea.Cmd {
 		m.page, m.stale = pageMsg{page: p}, true
 	}
 	m.asked, m.loading, m.moved = now, p, false
-	ctx, src := m.ctx, m.src
 	return func() tea.Msg {
-		paper, err := src.Page(ctx, p)
+		paper, err := m.src.Page(m.ctx, p)
 		return pageMsg{p, paper, err}
 	}
 }
@@ -757,9 +753,9 @@ func (m *model) loadEarlier() tea.Cmd {
 		return nil
 	}
 	m.earlier[q.Digest] = ""
-	ctx, src, of := m.ctx, m.src, *q
+	of := *q
 	return func() tea.Msg {
-		diff, err := src.Earlier(ctx, of)
+		diff, err := m.src.Earlier(m.ctx, of)
 		return earlierMsg{of.Digest, diff, err}
 	}
 }

@@ -58,26 +58,19 @@ func askKey(q *decide.Request) string {
 
 func memberKey(team, name string) string { return "member\x00" + team + "\x00" + name }
 
-// team and name are whose row it is.
-func (r row) team() string {
+// of is whose row it is, and since when it is what it is; zero: that is not known.
+func (r row) of() (MemberKey, time.Time) {
 	switch {
 	case r.ask != nil:
-		return r.ask.Team
+		return MemberKey{r.ask.Team, r.ask.Member}, r.ask.Asked
 	case r.done != nil:
-		return r.done.Team
+		return MemberKey{r.done.Team, r.done.Member}, r.done.At
 	}
-	return r.member.Team
+	return MemberKey{r.member.Team, r.member.Name}, r.member.Since
 }
 
-func (r row) name() string {
-	switch {
-	case r.ask != nil:
-		return r.ask.Member
-	case r.done != nil:
-		return r.done.Member
-	}
-	return r.member.Name
-}
+func (r row) team() string { k, _ := r.of(); return k.Team }
+func (r row) name() string { k, _ := r.of(); return k.Member }
 
 // rowsOf builds the list: requests in the order of the source, then members by group, then what is done. A filter leaves those with its text, and the row with the key keep, also
 // as what that member asks.
@@ -283,17 +276,6 @@ func fitEnd(text string, w int) string {
 		text = "…" + ansi.TruncateLeft(text, n-w+1, "")
 	}
 	return fit(text, w)
-}
-
-// since is how long the row has been what it is; zero: not known.
-func (r row) since() time.Time {
-	switch {
-	case r.ask != nil:
-		return r.ask.Asked
-	case r.done != nil:
-		return r.done.At
-	}
-	return r.member.Since
 }
 
 // ageText is how long ago a time was, in the largest of minutes, hours and days that it has: what changes with each second would be

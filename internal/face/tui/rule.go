@@ -76,11 +76,11 @@ func (m *model) startRules() tea.Cmd {
 		return nil
 	}
 	m.mode, m.rules = ruling, ruleChoice{asked: *q, list: q.Suggest, of: map[string]decide.Suggestion{}}
-	ctx, src, asked := m.ctx, m.src, *q
+	asked := *q
 	var cmds []tea.Cmd
 	for _, r := range q.Suggest {
 		cmds = append(cmds, func() tea.Msg {
-			sg, err := src.Matches(ctx, asked, r)
+			sg, err := m.src.Matches(m.ctx, asked, r)
 			return matchesMsg{r, sg, err}
 		})
 	}

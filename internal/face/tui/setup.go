@@ -32,11 +32,7 @@ func (s setup) text() string { return fileview.PreparationText(s.found) }
 
 // lines is all of it.
 func (s setup) lines(w int) []line {
-	lines := wrapped(nil, "new task: "+s.task(), strong, w)
-	for _, l := range strings.Split(s.text(), "\n") {
-		lines = wrapped(lines, l, plain, w)
-	}
-	return lines
+	return append(wrapped(nil, "new task: "+s.task(), strong, w), toldLines(strings.Split(s.text(), "\n"), w)...)
 }
 
 // askSetup begins to wait for an answer about a setup. Nothing was started.
