@@ -39,12 +39,17 @@ func SkippedPage(ss []team.Skipped) (p page.Page) {
 
 // RestoredPage says what was restored.
 func RestoredPage(r *teams.Restored) (p page.Page) {
-	from := ""
-	if r.From != r.Team {
-		from = ", from a backup of " + r.From
-	}
-	p.Line(page.Plain("team "), page.Strong(r.Team), page.Plain(" is restored: "+page.Count(r.Files, "file")+from))
+	p.Line(page.Plain("team "), page.Strong(r.Team), page.Plain(" is restored: "+backupOf(r.Files, r.From, r.Team)))
 	return p
+}
+
+// backupOf says how many files a backup has, and of which team they are, where that is not the team that is restored.
+func backupOf(files int, from, team string) string {
+	text := page.Count(files, "file")
+	if from != team {
+		text += ", from a backup of " + from
+	}
+	return text
 }
 
 // RestoredNotes say what a restore did not do, and what counts from now on.
@@ -82,11 +87,7 @@ func RestorePlanPage(r *teams.RestorePlan) (p page.Page) {
 		}
 		say("would move the team %s that is there into the archive", r.Team)
 	}
-	from := ""
-	if r.From != r.Team {
-		from = ", from a backup of " + r.From
-	}
-	say("would restore team %s: %s%s", r.Team, page.Count(r.Files, "file"), from)
+	say("would restore team %s: %s", r.Team, backupOf(r.Files, r.From, r.Team))
 	switch {
 	case r.Authority == teams.AuthorityKept:
 		say("its journal is here and would go on: what was decided stands")

@@ -35,9 +35,7 @@ func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.P
 		}
 		t.Rows = append(t.Rows, []string{g.Kind, g.Team, g.Member, what, state, g.Why})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	for _, k := range c.Kept {
 		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(k.Why, k.Do))}
 		if k.Path != "" {

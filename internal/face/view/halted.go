@@ -66,9 +66,7 @@ func HaltedPage(h *process.Halted) (p page.Page) {
 		t.Names = append(t.Names, m.Member)
 		t.Rows = append(t.Rows, []string{m.Member, haltText[m.How], m.Task, cutText(m)})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	for _, m := range h.Members {
 		switch m.How {
 		case process.HaltRuns:

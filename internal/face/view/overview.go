@@ -52,7 +52,7 @@ func OverviewPage(v Overview, now time.Time, height int) (p page.Page) {
 		if notice(st) != "" || st.Interrupted != nil || st.Leader.Foreign {
 			addTeamHead(&p, st, now)
 		}
-		addMail(&foot, st, len(v.Teams) > 1)
+		addCounts(&foot, st, len(v.Teams) > 1, 0)
 	}
 	parts := v.parts(now)
 	shown, room := 0, height-1-len(p)-len(foot) // a prompt is below it

@@ -18,9 +18,7 @@ func ResumePage(r *supervise.ResumePlan) (p page.Page) {
 	for _, m := range r.Members {
 		t.Rows = append(t.Rows, []string{m.Name, m.Action, short(m.Session), m.Why})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	p.Line(page.Plain(fmt.Sprintf("%d open tasks, %d messages not taken, %d decisions pending", r.Tasks, r.Undelivered, len(r.Pending))))
 	for _, u := range r.Unknown {
 		p.Line(page.Warning("end unknown, not run again:"), page.Plain(" "+u))

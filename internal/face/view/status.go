@@ -244,9 +244,6 @@ func addUnheard(p *page.Page, st *inspect.Status, of string) {
 	}
 }
 
-// mail counts the messages for the operator.
-func addMail(p *page.Page, st *inspect.Status, several bool) { addCounts(p, st, several, 0) }
-
 // DuePage is what of a team the person has to look at and no row of a list of requests, members and tasks shows.
 func DuePage(st *inspect.Status) (p page.Page) {
 	one := *st

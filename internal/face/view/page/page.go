@@ -120,3 +120,10 @@ func (t Table) WithTeam(column int, several bool) Table {
 
 // Table adds a table.
 func (p *Page) Table(t Table) { *p = append(*p, Block{Table: &t}) }
+
+// Rows adds a table, unless it has no row.
+func (p *Page) Rows(t Table) {
+	if len(t.Rows) > 0 {
+		p.Table(t)
+	}
+}

@@ -30,32 +30,22 @@ func Since(t, now time.Time) string {
 
 // Clock is a time of day where now is, with the date when it is not today's. Where now is in UTC
 // because that was asked for (UTC), it is the whole time.
-func Clock(t, now time.Time) string {
-	if now.Location() == UTC {
-		return utc(t)
-	}
-	t = t.In(now.Location())
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
-}
+func Clock(t, now time.Time) string { return clock(t, now, "15:04") }
 
 // ClockSeconds is Clock with seconds. Where now is in UTC because that was asked for (UTC), it
 // is the whole time.
-func ClockSeconds(t, now time.Time) string {
+func ClockSeconds(t, now time.Time) string { return clock(t, now, "15:04:05") }
+
+func clock(t, now time.Time, of string) string {
 	if now.Location() == UTC {
-		return utc(t)
+		return t.UTC().Format(time.RFC3339)
 	}
 	t = t.In(now.Location())
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04:05")
+	if t.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		of = time.DateOnly + " " + of
 	}
-	return t.Format("2006-01-02 15:04:05")
+	return t.Format(of)
 }
-
-// utc is a time for people who asked for UTC.
-func utc(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // wholeTime is a time as protocol.FormatTime writes it.
 var wholeTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)

@@ -31,7 +31,5 @@ func addPolicyMembers(p *page.Page, ms []decide.PolicyMember) {
 	for _, m := range ms {
 		t.Rows = append(t.Rows, []string{"  " + m.Name, fmt.Sprintf("v%d %s", m.Version, m.State), m.Mode})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 }

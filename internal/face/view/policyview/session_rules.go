@@ -22,8 +22,6 @@ func SessionRulesPage(r *decide.SessionRules, now time.Time) (p page.Page) {
 		}
 		t.Rows = append(t.Rows, []string{one.Effect, ends, one.Rule})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	return p
 }

@@ -32,9 +32,7 @@ func DiffStatPage(d *results.Diff) (p page.Page) {
 		}
 		t.Rows = append(t.Rows, []string{f.Path, fmt.Sprint(f.Added), fmt.Sprint(f.Deleted), strings.Join(what, ", ")})
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	p.Line(page.Plain(Changed(d)))
 	return p
 }
