@@ -20,30 +20,27 @@ func TestBackground(t *testing.T) {
 			"MAINMARK": claudetest.Script(spawn, claudetest.Say("started")),
 			"SUBMARK": func(r claudetest.Request) claudetest.Turn {
 				<-started
-				return claudetest.Script(mark("late"), claudetest.Say("marked"))(r)
+				return claudetest.Script(claudetest.Mark("late"), claudetest.Say("marked"))(r)
 			},
 		}), "}\n#{")
-		w.start()
-		w.give("make", "MAINMARK")
-		w.ok("approve", w.pending("SUBMARK"), "--team", "crew")
-		w.m.Await("the subagent runs", func(r claudetest.Request) bool {
+		w.works("make", "MAINMARK")
+		w.OK("approve", w.pending("SUBMARK"), "--team", "crew")
+		w.M.Await("the subagent runs", func(r claudetest.Request) bool {
 			return len(r.Results()) == 1 && strings.Contains(r.First(), "MAINMARK")
 		})
 		close(started)
 		if version == "2.1.150" {
 			w.completed()
-			w.ran("late", 0)
-			w.gone()
+			w.Ran("late", 0)
 			return
 		}
 		id := w.pending(">>late")
-		if out := w.ok("task", "list", "--team", "crew"); strings.Contains(out, "completed") {
+		if out := w.OK("task", "list", "--team", "crew"); strings.Contains(out, "completed") {
 			t.Errorf("its subagent works, and the task is done: %s", out)
 		}
-		w.ok("approve", id, "--team", "crew")
+		w.OK("approve", id, "--team", "crew")
 		w.completed()
-		w.ran("late", 1)
-		w.gone()
+		w.Ran("late", 1)
 	})
 }
 
@@ -51,15 +48,13 @@ func TestBackground(t *testing.T) {
 func TestBackgroundProgram(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		w := newWorld(t, version, claudetest.Script(claudetest.Call("Bash", map[string]any{"command": "until test -e go; do sleep 0.1; done; touch woken", "run_in_background": true, "description": "wait"}),
-			claudetest.Say("I wait"), mark("late"), claudetest.Say("marked")), "}\n#{")
-		w.start()
-		w.give("wait", "wait for it")
-		w.ok("approve", w.pending("until test"), "--team", "crew")
+			claudetest.Say("I wait"), claudetest.Mark("late"), claudetest.Say("marked")), "}\n#{")
+		w.works("wait", "wait for it")
+		w.OK("approve", w.pending("until test"), "--team", "crew")
 		w.completed()
-		w.h.WriteFile(filepath.Join(w.h.Work, "go"), "", 0o644)
-		w.ok("approve", w.pending(">>late"), "--team", "crew")
-		w.m.Await("the last", func(r claudetest.Request) bool { return r.Turns() == 3 })
-		w.ran("late", 1)
-		w.gone()
+		w.H.WriteFile(filepath.Join(w.H.Work, "go"), "", 0o644)
+		w.OK("approve", w.pending(">>late"), "--team", "crew")
+		w.M.Await("the last", func(r claudetest.Request) bool { return r.Turns() == 3 })
+		w.Ran("late", 1)
 	})
 }

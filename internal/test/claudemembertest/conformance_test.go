@@ -24,13 +24,13 @@ type table struct {
 }
 
 func (w *world) table(code int, args ...string) (doc table) {
-	w.t.Helper()
-	s := w.run(append([]string{"doctor", "agent", "claude", "--full", "--json", "--quiet"}, args...)...)
-	if err := json.NewDecoder(bytes.NewReader([]byte(s.out))).Decode(&doc); err != nil || s.code != code {
-		w.t.Fatalf("exit %d, want %d: %v: %s%s", s.code, code, err, s.out, s.err)
+	w.T.Helper()
+	s := w.Run(append([]string{"doctor", "agent", "claude", "--full", "--json", "--quiet"}, args...)...)
+	if err := json.NewDecoder(bytes.NewReader([]byte(s.Out))).Decode(&doc); err != nil || s.Code != code {
+		w.T.Fatalf("exit %d, want %d: %v: %s%s", s.Code, code, err, s.Out, s.Err)
 	}
-	if doc.Agent != "claude" || doc.Version != w.h.Version || len(doc.Lines) != len(agentcheck.Lines()) {
-		w.t.Errorf("%+v", doc)
+	if doc.Agent != "claude" || doc.Version != w.H.Version || len(doc.Lines) != len(agentcheck.Lines()) {
+		w.T.Errorf("%+v", doc)
 	}
 	return doc
 }
@@ -51,10 +51,10 @@ func conforms(t *testing.T, version, backend string, cannot ...agentcheck.Line) 
 			t.Errorf("%s: %s, want %s: %s%s", l.Line, l.Verdict, want, l.Detail, l.Source)
 		}
 	}
-	if n := len(w.m.All()); n != 0 {
+	if n := len(w.M.All()); n != 0 {
 		t.Errorf("the user's model got %d requests: a check has its own", n)
 	}
-	w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 && !w.hasTmux() })
+	w.until("no process is left", func() bool { return len(w.H.Processes()) == 0 && !w.hasTmux() })
 }
 
 // hasTmux reports a tmux server of this account's.
@@ -62,7 +62,7 @@ func (w *world) hasTmux() bool {
 	found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(found, func(path string) bool {
 		line, _ := os.ReadFile(path) // it may have ended
-		return strings.Contains(string(line), "tmux") && strings.Contains(string(line), w.h.Root)
+		return strings.Contains(string(line), "tmux") && strings.Contains(string(line), w.H.Root)
 	})
 }
 
@@ -107,15 +107,13 @@ func TestStanding(t *testing.T) {
 			Login    string
 			OK       bool
 		}
-		if err := json.Unmarshal([]byte(w.ok("doctor", "agent", "claude", "--json")), &doc); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(w.OK("doctor", "agent", "claude", "--json")), &doc))
 		if doc.Version != version || !doc.LoggedIn || doc.Login != "ANTHROPIC_API_KEY" || !doc.OK {
 			t.Errorf("%+v", doc)
 		}
-		if n := len(w.m.All()); n != 0 {
+		if n := len(w.M.All()); n != 0 {
 			t.Errorf("the model got %d requests", n)
 		}
-		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+		w.noProcess()
 	})
 }

@@ -53,7 +53,7 @@ func (c *clock) gaps() (gaps []time.Duration) {
 
 // memory is the resident memory of all processes of the home whose command line has the words, in MB.
 func (w *world) memory(words string) (mb int) {
-	for _, pid := range w.h.Processes() {
+	for _, pid := range w.H.Processes() {
 		line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if !strings.Contains(string(line), words) {
 			continue
@@ -89,9 +89,7 @@ func (w *world) waits() (gaps []time.Duration) {
 			Kind string
 		}
 	}
-	if err := json.Unmarshal([]byte(w.ok("log", "bob", "--team", "crew", "--json")), &doc); err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.T, json.Unmarshal([]byte(w.OK("log", "bob", "--team", "crew", "--json")), &doc))
 	var ready time.Time
 	for _, r := range doc.Records {
 		switch r.Kind {
@@ -106,7 +104,7 @@ func (w *world) waits() (gaps []time.Duration) {
 
 // allows writes a team file in which every shell command is allowed, for one member.
 func (w *world) allows(member string) {
-	w.h.WriteFile(filepath.Join(w.h.Work, "team.yaml"), "team: crew\nsandbox: {mode: off}\npolicy: {allow: [Bash]}\nmembers:\n  - {name: bob, "+member+"}\n", 0o600)
+	w.H.WriteFile(filepath.Join(w.H.Work, "team.yaml"), "team: crew\nsandbox: {mode: off}\npolicy: {allow: [Bash]}\nmembers:\n  - {name: bob, "+member+"}\n", 0o600)
 }
 
 // TestAskCost measures the cost of a question through each adapter: calls of true that a rule allows,
@@ -120,19 +118,15 @@ func TestAskCost(t *testing.T) {
 	t.Run("bare", func(t *testing.T) {
 		c := &clock{}
 		w := newWorld(t, version, c.script, "")
-		w.h.Settings(map[string]any{})
-		cmd := w.h.Command(w.h.Claude, "-p", "--allowedTools", "Bash", "--setting-sources", "user", "call true")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		w.H.Settings(map[string]any{})
+		cmd := w.H.Command(w.H.Claude, "-p", "--allowedTools", "Bash", "--setting-sources", "user", "call true")
+		testenv.Must(t, cmd.Start())
 		w.until("half of it", func() bool { return len(c.gaps()) > asksMeasured/2 })
 		client := w.memory("--allowedTools")
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, cmd.Wait())
 		row(t, "bare `claude -p`, a cycle", c.gaps(), 0, client)
 	})
-	for name, make := range map[string]func(*testing.T, string, claudetest.Next, string) *world{"headless": newWorld, "in a pane": newPane} {
+	for name, make := range map[string]maker{"headless": newWorld, "in a pane": newPane} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{}
 			w := make(t, version, func(r claudetest.Request) claudetest.Turn { return c.script(r) }, "")
@@ -141,8 +135,7 @@ func TestAskCost(t *testing.T) {
 				backend = ", backend: tmux"
 			}
 			w.allows("agent: claude" + backend)
-			w.start()
-			w.give("call", "call true")
+			w.works("call", "call true")
 			for part := range asksMeasured / 10 / 2 { // on a machine that does much else
 				w.until("half of it", func() bool { return len(c.gaps()) > 10*part })
 			}
@@ -152,17 +145,14 @@ func TestAskCost(t *testing.T) {
 			}
 			w.completed()
 			row(t, "claude "+name+", a cycle", c.gaps(), worker, client)
-			w.gone()
 		})
 	}
 	t.Run("script", func(t *testing.T) {
 		w := newWorld(t, version, claudetest.Script(), "")
 		w.allows("agent: script, steps: [" + strings.Repeat("\n      {tool: {name: Bash, input: {command: \"true\"}}},", asksMeasured) + "\n      {say: done}]")
-		w.start()
-		w.give("call", "call true")
+		w.works("call", "call true")
 		w.completed()
 		row(t, "script", w.waits(), w.memory("--instance"), 0)
-		w.gone()
 	})
 	t.Run("exec", func(t *testing.T) {
 		w := newWorld(t, version, claudetest.Script(), "")
@@ -173,35 +163,27 @@ func TestAskCost(t *testing.T) {
 		}
 		w.until("all tasks done", func() bool { return len(w.waits()) == asksMeasured/4 })
 		row(t, "exec", w.waits(), w.memory("--instance"), 0)
-		w.gone()
 	})
 	t.Run("mcp", func(t *testing.T) {
 		w := newWorld(t, version, claudetest.Script(), "")
 		w.allows("agent: mcp")
-		w.up = w.h.Command(w.bin, "up", "team.yaml", "--grace", "5s")
-		if err := w.up.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(w.end)
-		w.until("the member is there", func() bool { return strings.Contains(w.run("status", "crew", "--json").out, `"bob"`) })
+		w.raise()
+		w.until("the member is there", func() bool { return strings.Contains(w.Run("status", "crew", "--json").Out, `"bob"`) })
 		gaps, worker := w.asksByMCP()
 		row(t, "mcp, `request_permission`", gaps, worker, 0)
-		w.gone()
 	})
 }
 
 // asksByMCP asks as a client of the Model Context Protocol.
 func (w *world) asksByMCP() (gaps []time.Duration, worker int) {
-	cmd := w.h.Command(w.bin, "mcp", "--team", "crew", "--as", "bob")
+	cmd := w.H.Command(w.Bin, "mcp", "--team", "crew", "--as", "bob")
 	cmd.Stderr = os.Stderr
 	ses, err := mcp.NewClient(&mcp.Implementation{Name: "cost", Version: "1"}, nil).Connect(context.Background(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.T, err)
 	call := func(tool string, in map[string]any) string {
 		r, err := ses.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: in})
 		if err != nil || r.IsError || len(r.Content) != 1 {
-			w.t.Fatalf("%s: %v: %+v", tool, err, r)
+			w.T.Fatalf("%s: %v: %+v", tool, err, r)
 		}
 		return r.Content[0].(*mcp.TextContent).Text
 	}
@@ -218,13 +200,13 @@ func (w *world) asksByMCP() (gaps []time.Duration, worker int) {
 			Call    string `json:"call_id"`
 		}
 		if err := json.Unmarshal([]byte(said), &doc); err != nil || !doc.Allowed {
-			w.t.Fatalf("%v: %s", err, said)
+			w.T.Fatalf("%v: %s", err, said)
 		}
 		call("report_result", map[string]any{"call_id": doc.Call, "output": ""})
 	}
 	worker = w.memory("\x00mcp\x00")
 	if err := ses.Close(); err != nil && !strings.Contains(err.Error(), "signal") {
-		w.t.Logf("the end of the client: %v", err)
+		w.T.Logf("the end of the client: %v", err)
 	}
 	return gaps, worker
 }
@@ -243,32 +225,30 @@ func TestPaneServicePasses(t *testing.T) {
 }
 
 // servicePasses plays it; limited has the word with which the client says why.
-func servicePasses(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world, limited string) {
+func servicePasses(t *testing.T, version string, make maker, limited string) {
 	var back atomic.Bool
-	w := world(t, version, func(r claudetest.Request) claudetest.Turn {
+	w := make(t, version, func(r claudetest.Request) claudetest.Turn {
 		switch {
 		case r.Turns() == 0:
-			return mark("one")
+			return claudetest.Mark("one")
 		case !back.Load():
 			return claudetest.Turn{Status: 529}
 		}
 		return claudetest.Say("all done")
 	}, "")
 	w.env = append(w.env, "CLAUDE_CODE_MAX_RETRIES=1")
-	w.start()
-	w.give("mark", "mark it")
-	w.ok("approve", w.pending(">>one"), "--team", "crew")
+	w.works("mark", "mark it")
+	w.OK("approve", w.pending(">>one"), "--team", "crew")
 	w.until("the member is limited", func() bool {
-		out := w.ok("status", "crew", "--json")
+		out := w.OK("status", "crew", "--json")
 		return strings.Contains(out, `"limited"`) && strings.Contains(out, limited)
 	})
 	back.Store(true)
 	w.completed()
-	w.ran("one", 1)
-	if r := w.m.Await("the words of the turn that goes on", func(r claudetest.Request) bool {
+	w.Ran("one", 1)
+	if r := w.M.Await("the words of the turn that goes on", func(r claudetest.Request) bool {
 		return strings.Contains(r.Said(), "cut short by a failure of the model's service")
 	}); !strings.Contains(r.String(), "mark it") {
 		t.Errorf("it is another session: %s", r)
 	}
-	w.gone()
 }

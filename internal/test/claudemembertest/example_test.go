@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/test/claudetest"
+	"waggle/internal/test/testenv"
 )
 
 // exampleWorld is an account whose repository is examples/claude, which a scripted model works on.
@@ -39,61 +40,55 @@ func exampleWorld(t *testing.T, version string) *world {
 	}
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.h.WriteFile(filepath.Join(w.h.Work, filepath.Base(path)), string(data), 0o644)
+		testenv.Must(t, err)
+		w.H.WriteFile(filepath.Join(w.H.Work, filepath.Base(path)), string(data), 0o644)
 	}
-	if err := os.Remove(filepath.Join(w.h.Work, "team.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Join(w.H.Work, "team.yaml")))
 	w.sh(0, "git add -A && git -c user.name=t -c user.email=t@example.com commit -qm 'with a fault' && ! sh test.sh")
 	return w
 }
 
 // sh runs a shell command in the repository.
 func (w *world) sh(code int, command string) {
-	w.t.Helper()
-	cmd := w.h.Command("sh", "-c", command)
+	w.T.Helper()
+	cmd := w.H.Command("sh", "-c", command)
 	out, _ := cmd.CombinedOutput()
 	if got := cmd.ProcessState.ExitCode(); got != code {
-		w.t.Errorf("%s: exit %d, want %d: %s", command, got, code, out)
+		w.T.Errorf("%s: exit %d, want %d: %s", command, got, code, out)
 	}
 }
 
 // played runs the example, answers every request of the one list, and returns who asked and how the
 // run ended.
 func (w *world) played(verb string) (asked []string, code int) {
-	w.t.Helper()
-	w.up = w.h.Command(w.bin, "run", "waggle.yaml", "--headless", "--wait", "2m", "--grace", "5s")
+	w.T.Helper()
+	w.up = w.H.Command(w.Bin, "run", "waggle.yaml", "--headless", "--wait", "2m", "--grace", "5s")
 	w.up.Stdout, w.up.Stderr = &w.out, &w.out
-	if err := w.up.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.T, w.up.Start())
 	up, done := w.up, make(chan error, 1)
 	go func() { done <- up.Wait() }()
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		if up.ProcessState == nil {
 			_ = up.Process.Kill()
 			<-done
 		}
 	})
-	for limit := time.After(4 * patience); ; {
+	for limit := time.After(4 * claudetest.Patience); ; {
 		select {
 		case <-done:
 			return asked, up.ProcessState.ExitCode()
 		case <-limit:
-			w.t.Fatal("the run does not end")
+			w.T.Fatal("the run does not end")
 		case <-time.After(200 * time.Millisecond):
 		}
 		var doc struct {
 			Pending []struct{ Handle, Member string }
 		}
-		if s := w.run("pending", "--team", "fix", "--json"); s.code != 0 || json.Unmarshal([]byte(s.out), &doc) != nil {
+		if s := w.Run("pending", "--team", "fix", "--json"); s.Code != 0 || json.Unmarshal([]byte(s.Out), &doc) != nil {
 			continue // it is not up yet, or has ended
 		}
 		for _, r := range doc.Pending {
-			if w.run(verb, r.Handle, "--team", "fix").code == 0 {
+			if w.Run(verb, r.Handle, "--team", "fix").Code == 0 {
 				asked = append(asked, r.Member)
 			}
 		}
@@ -111,7 +106,7 @@ func TestExample(t *testing.T) {
 		}
 		w.sh(1, "sh test.sh")
 		w.sh(0, "git merge -q --ff-only waggle/fix/fixer && sh test.sh")
-		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+		w.noProcess()
 	})
 }
 
@@ -124,11 +119,11 @@ func TestExampleDenied(t *testing.T) {
 			t.Errorf("asked %q, exit %d", asked, code)
 		}
 		w.sh(1, "sh test.sh")
-		cmd := w.h.Command("git", "log", "--all", "--format=%s")
+		cmd := w.H.Command("git", "log", "--all", "--format=%s")
 		out, err := cmd.Output()
 		if err != nil || strings.Contains(string(out), "adds") {
 			t.Errorf("a denied commit was made: %v: %s", err, out)
 		}
-		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+		w.noProcess()
 	})
 }

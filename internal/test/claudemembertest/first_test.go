@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/claudetest"
+	"waggle/internal/test/testenv"
 )
 
 // The file that init writes in a checkout starts a Claude Code that works in a worktree of its own: an edit
@@ -18,7 +19,7 @@ func TestInitStartsClaude(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		var w *world
 		trees := func() []string {
-			found, _ := filepath.Glob(filepath.Join(w.h.Home, ".local", "share", "waggle", "worktrees", "*", "dev"))
+			found, _ := filepath.Glob(filepath.Join(w.H.Home, ".local", "share", "waggle", "worktrees", "*", "dev"))
 			return found
 		}
 		w = newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
@@ -32,13 +33,13 @@ func TestInitStartsClaude(t *testing.T) {
 			}
 			return claudetest.Say("all done")
 		}, "")
-		w.ok("init")
-		w.ok("up", "waggle.yaml", "--detach")
-		t.Cleanup(func() { w.run("down", "--team", "work", "--grace", "5s") })
-		w.ok("task", "add", "mark it", "--owner", "dev", "--team", "work")
+		w.OK("init")
+		w.OK("up", "waggle.yaml", "--detach")
+		t.Cleanup(func() { w.Run("down", "--team", "work", "--grace", "5s") })
+		w.OK("task", "add", "mark it", "--owner", "dev", "--team", "work")
 		id := ""
 		w.until("dev asks", func() bool {
-			out := w.ok("pending", "--team", "work", "--json")
+			out := w.OK("pending", "--team", "work", "--json")
 			_, rest, asks := strings.Cut(out, `"handle": "`)
 			id, _, _ = strings.Cut(rest, `"`)
 			return asks && strings.Contains(out, "one")
@@ -47,16 +48,16 @@ func TestInitStartsClaude(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(tree, "made")); err != nil || string(data) != "by the client\n" {
 			t.Errorf("the edit: %q, %v", data, err)
 		}
-		w.ok("approve", id, "--team", "work")
+		w.OK("approve", id, "--team", "work")
 		w.until("the task is completed", func() bool {
-			out := w.ok("task", "list", "--team", "work")
+			out := w.OK("task", "list", "--team", "work")
 			return strings.Contains(out, "mark it") && !strings.Contains(out, "in_progress") && !strings.Contains(out, "pending")
 		})
 		if data, err := os.ReadFile(filepath.Join(tree, "one")); err != nil || string(data) != "ran\n" {
 			t.Errorf("the command: %q, %v", data, err)
 		}
 		for _, name := range []string{"made", "one"} {
-			if _, err := os.Stat(filepath.Join(w.h.Work, name)); err == nil {
+			if _, err := os.Stat(filepath.Join(w.H.Work, name)); err == nil {
 				t.Errorf("%s is in the checkout", name)
 			}
 		}
@@ -71,9 +72,7 @@ func TestDemoClaude(t *testing.T) {
 		var doc struct {
 			Lines []struct{ Who, Text string }
 		}
-		if err := json.Unmarshal([]byte(w.ok("demo", "--agent", "claude", "--json")), &doc); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(w.OK("demo", "--agent", "claude", "--json")), &doc))
 		var said strings.Builder
 		for _, l := range doc.Lines {
 			said.WriteString(l.Who + " " + l.Text + "\n")
@@ -85,9 +84,9 @@ func TestDemoClaude(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, said.String())
 			}
 		}
-		if n := len(w.m.All()); n != 0 {
+		if n := len(w.M.All()); n != 0 {
 			t.Errorf("the user's model got %d requests", n)
 		}
-		w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
+		w.noProcess()
 	})
 }

@@ -87,14 +87,9 @@ func leads(t *testing.T, version string, before func(*world)) {
 		return claudetest.Say("done")
 	}
 	w := newWorld(t, version, next, "")
-	w.h.WriteFile(filepath.Join(w.h.Work, "team.yaml"), leadTeam, 0o600)
+	w.H.WriteFile(filepath.Join(w.H.Work, "team.yaml"), leadTeam, 0o600)
 	before(w)
-	w.up = w.h.Command(w.bin, "up", "team.yaml", "--grace", "5s")
-	w.up.Stdout, w.up.Stderr = &w.out, &w.out
-	if err := w.up.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.end)
+	w.raise()
 	t.Cleanup(func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -102,25 +97,23 @@ func leads(t *testing.T, version string, before func(*world)) {
 			t.Logf("the model reads %q", results)
 		}
 	})
-	w.until("ann is there", func() bool {
-		return strings.Contains(w.run("log", "ann", "--team", "crew", "--kind", "ready", "--json").out, `"epoch"`)
-	})
-	w.ok("task", "add", "one", "--team", "crew", "--owner", "ann", "--instructions", "mkdir one")
-	w.ok("task", "add", "two", "--team", "crew", "--instructions", "mkdir two")
+	w.ready("ann")
+	w.OK("task", "add", "one", "--team", "crew", "--owner", "ann", "--instructions", "mkdir one")
+	w.OK("task", "add", "two", "--team", "crew", "--instructions", "mkdir two")
 	w.until("the tasks are completed", func() bool {
-		return strings.Count(w.ok("task", "list", "--team", "crew", "--json"), `"status": "completed"`) == 3
+		return strings.Count(w.OK("task", "list", "--team", "crew", "--json"), `"status": "completed"`) == 3
 	})
 	w.until("the member that the lead started has been stopped", func() bool {
 		mu.Lock()
 		asked := slices.Contains(results, `{"asked":true}`) // a client on a busy machine may send a request to the model twice
 		mu.Unlock()
-		return asked && !strings.Contains(w.ok("status", "--team", "crew", "--json"), `"helper"`)
+		return asked && !strings.Contains(w.OK("status", "--team", "crew", "--json"), `"helper"`)
 	})
-	decided := w.ok("log", "--team", "crew", "--kind", "decided", "--json")
+	decided := w.OK("log", "--team", "crew", "--kind", "decided", "--json")
 	if !strings.Contains(decided, `"leader"`) || strings.Contains(decided, `"operator"`) {
 		t.Errorf("decided: %s", decided)
 	}
-	if asked := w.ok("log", "team-lead", "--team", "crew", "--kind", "asked", "--json"); strings.Contains(asked, "mcp__") {
+	if asked := w.OK("log", "team-lead", "--team", "crew", "--kind", "asked", "--json"); strings.Contains(asked, "mcp__") {
 		t.Errorf("asked: %s", asked)
 	}
 	w.gone()

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"waggle/internal/test/claudetest"
+	"waggle/internal/test/testenv"
 )
 
 // serveNotes is a tool server of the user, by standard input and output: its tool mark leaves a line
@@ -61,28 +62,18 @@ const slowly = "NOTES_STARTS_AFTER"
 // serves gives the user's client the tool server notes, which takes so long to start and whose tools the
 // user's settings allow.
 func (w *world) serves(after time.Duration) {
-	w.t.Helper()
-	program := filepath.Join(w.h.Bin, "notes")
-	data, err := os.ReadFile(w.bin)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.h.WriteFile(program, string(data), 0o755)
-	file := filepath.Join(w.h.Config, ".claude.json")
-	if data, err = os.ReadFile(file); err != nil {
-		w.t.Fatal(err)
-	}
-	var known map[string]any
-	if err := json.Unmarshal(data, &known); err != nil {
-		w.t.Fatal(err)
-	}
-	known["mcpServers"] = map[string]any{"notes": map[string]any{"type": "stdio", "command": program, "args": []string{}, "env": map[string]string{slowly: after.String()}}}
-	w.h.WriteJSON(file, known)
+	w.T.Helper()
+	program := filepath.Join(w.H.Bin, "notes")
+	data, err := os.ReadFile(w.Bin)
+	testenv.Must(w.T, err)
+	w.H.WriteFile(program, string(data), 0o755)
+	w.H.Known(func(file map[string]any) {
+		file["mcpServers"] = map[string]any{"notes": map[string]any{"type": "stdio", "command": program, "args": []string{}, "env": map[string]string{slowly: after.String()}}}
+	})
 	house := openHouse()
 	permissions := house["permissions"].(map[string]any)
 	permissions["allow"] = append(permissions["allow"].([]string), "mcp__notes", "mcp__notes__mark", "mcp__notes__*")
-	w.h.Settings(house)
-	w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), house)
+	w.settings(house)
 }
 
 // tool is a call of the tool of the user's server.
@@ -96,26 +87,24 @@ func tool(name string) claudetest.Turn {
 func TestServersTools(t *testing.T) {
 	for name, one := range map[string]struct {
 		each func(*testing.T, func(*testing.T, string))
-		make func(*testing.T, string, claudetest.Next, string) *world
+		make maker
 	}{"headless": {claudetest.Each, newWorld}, "pane": {eachInPane, newPane}} {
 		t.Run(name, func(t *testing.T) {
 			one.each(t, func(t *testing.T, version string) {
 				w := one.make(t, version, claudetest.Script(tool("one"), tool("two"), claudetest.Say("done")), "")
 				w.serves(3 * time.Second)
-				w.start()
-				w.give("mark", "mark it")
+				w.works("mark", "mark it")
 				first := w.pending(`"one"`)
-				w.ran("one", 0)
-				w.ok("approve", first, "--team", "crew")
+				w.Ran("one", 0)
+				w.OK("approve", first, "--team", "crew")
 				second := w.pending(`"two"`)
-				w.ran("one", 1)
-				w.ok("deny", second, "--team", "crew", "-m", "not that one")
-				if r := w.result(1); !r.IsError {
+				w.Ran("one", 1)
+				w.OK("deny", second, "--team", "crew", "-m", "not that one")
+				if r := w.Result(1); !r.IsError {
 					t.Errorf("the model reads %+v", r)
 				}
 				w.completed()
-				w.ran("two", 0)
-				w.gone()
+				w.Ran("two", 0)
 			})
 		})
 	}
@@ -131,16 +120,14 @@ func TestPaneServersQuestion(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) { serversQuestion(t, version, newPane) })
 }
 
-func serversQuestion(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world) {
-	w := world(t, version, claudetest.Script(claudetest.Call("mcp__notes__pick", map[string]string{}), claudetest.Say("done")), "")
+func serversQuestion(t *testing.T, version string, make maker) {
+	w := make(t, version, claudetest.Script(claudetest.Call("mcp__notes__pick", map[string]string{}), claudetest.Say("done")), "")
 	w.serves(0)
-	w.start()
-	w.give("pick", "pick it")
-	w.ok("approve", w.pending("mcp__notes__pick"), "--team", "crew")
-	w.ok("answer", w.pending("Which branch?"), "main", "--team", "crew")
-	if r := w.result(0); r.IsError || !strings.Contains(r.Text, "accept main") {
+	w.works("pick", "pick it")
+	w.OK("approve", w.pending("mcp__notes__pick"), "--team", "crew")
+	w.OK("answer", w.pending("Which branch?"), "main", "--team", "crew")
+	if r := w.Result(0); r.IsError || !strings.Contains(r.Text, "accept main") {
 		t.Errorf("the model reads %+v", r)
 	}
 	w.completed()
-	w.gone()
 }

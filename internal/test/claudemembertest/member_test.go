@@ -3,7 +3,6 @@
 package claudemembertest
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,45 +16,44 @@ import (
 
 // completed waits until every task is done.
 func (w *world) completed() {
-	w.t.Helper()
+	w.T.Helper()
 	w.until("the tasks are completed", func() bool {
-		out := w.ok("task", "list", "--team", "crew", "--json")
+		out := w.OK("task", "list", "--team", "crew", "--json")
 		return strings.Contains(out, `"completed"`) && !strings.Contains(out, `"in_progress"`) && !strings.Contains(out, `"status": "pending"`)
 	})
-}
-
-// gone checks that the end of the team leaves no process.
-func (w *world) gone() {
-	w.t.Helper()
-	w.end()
-	w.until("no process is left", func() bool { return len(w.h.Processes()) == 0 })
 }
 
 // A member is started, gets a task, asks, runs the allowed call and not the denied one, reports, goes
 // idle and is shut down. The user's own settings allow everything and switch hooks off.
 func TestAskDenyReport(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(mark("one"), mark("two"), claudetest.Say("all done")), "")
-		w.start()
-		w.give("mark", "mark it")
-		id := w.pending(">>one")
-		w.ran("one", 0)
-		w.ok("approve", id, "--team", "crew")
-		second := w.pending(">>two")
-		w.ran("one", 1)
-		w.ok("deny", second, "--team", "crew", "-m", "not that one")
-		if r := w.result(1); !r.IsError || !strings.Contains(r.Text, "not that one") {
-			t.Errorf("the model reads %+v", r)
-		}
-		w.completed()
-		w.ran("two", 0)
+		w := askDenyReport(t, version, newWorld, func(*world) {})
 		// Its output is words: what it says, its calls, and what came of them.
-		if out := w.ok("peek", "bob", "--team", "crew"); !inOrder(out, "[Bash] echo ran >>one\n", "[Bash] echo ran >>two\n    failed: ", "not that one", "all done\n") || strings.Contains(out, "{") {
+		if out := w.OK("peek", "bob", "--team", "crew"); !inOrder(out, "[Bash] echo ran >>one\n", "[Bash] echo ran >>two\n    failed: ", "not that one", "all done\n") || strings.Contains(out, "{") {
 			t.Errorf("%s", out)
 		}
 		w.gone()
-		w.ran("one", 1)
+		w.Ran("one", 1)
 	})
+}
+
+// askDenyReport plays it until the task is done; asked is called when the first call is asked about.
+func askDenyReport(t *testing.T, version string, make maker, asked func(*world)) *world {
+	w := make(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Mark("two"), claudetest.Say("all done")), "")
+	w.works("mark", "mark it")
+	id := w.pending(">>one")
+	asked(w)
+	w.Ran("one", 0)
+	w.OK("approve", id, "--team", "crew")
+	second := w.pending(">>two")
+	w.Ran("one", 1)
+	w.OK("deny", second, "--team", "crew", "-m", "not that one")
+	if r := w.Result(1); !r.IsError || !strings.Contains(r.Text, "not that one") {
+		t.Errorf("the model reads %+v", r)
+	}
+	w.completed()
+	w.Ran("two", 0)
+	return w
 }
 
 // inOrder reports whether a text has parts one after the other.
@@ -75,22 +73,20 @@ func inOrder(text string, parts ...string) bool {
 func TestTwoAsks(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		w := newWorld(t, version, claudetest.Script(claudetest.Together(claudetest.Bash("ls /usr/include"), claudetest.Bash("ls /usr/share")),
-			claudetest.Together(mark("one"), mark("two")), claudetest.Say("done")), "")
-		w.start()
-		w.give("mark", "mark it")
+			claudetest.Together(claudetest.Mark("one"), claudetest.Mark("two")), claudetest.Say("done")), "")
+		w.works("mark", "mark it")
 		first, second := w.pending("ls /usr/include"), w.pending("ls /usr/share")
-		w.ok("approve", second, "--team", "crew")
-		w.ok("approve", first, "--team", "crew")
-		w.ok("approve", w.pending(">>one"), "--team", "crew")
-		w.ok("approve", w.pending(">>two"), "--team", "crew")
+		w.OK("approve", second, "--team", "crew")
+		w.OK("approve", first, "--team", "crew")
+		w.OK("approve", w.pending(">>one"), "--team", "crew")
+		w.OK("approve", w.pending(">>two"), "--team", "crew")
 		w.completed()
-		w.ran("one", 1)
-		w.ran("two", 1)
-		log := w.ok("log", "bob", "--team", "crew", "--kind", "finished", "--json")
+		w.Ran("one", 1)
+		w.Ran("two", 1)
+		log := w.OK("log", "bob", "--team", "crew", "--kind", "finished", "--json")
 		if n := strings.Count(log, `"kind": "finished"`) + strings.Count(log, `"kind":"finished"`); n != 4 {
 			t.Errorf("%d ends on record, want 4: %s", n, log)
 		}
-		w.gone()
 	})
 }
 
@@ -101,20 +97,18 @@ func TestQuestion(t *testing.T) {
 		many := claudetest.Question{Question: "Which ones?", Header: "W", Options: []string{"Left", "Right"}, Multi: true}
 		w := newWorld(t, version, claudetest.Script(claudetest.AskUserQuestion(q), claudetest.AskUserQuestion(many), claudetest.AskUserQuestion(q),
 			claudetest.AskUserQuestion(q, many), claudetest.Say("done")), "")
-		w.start()
-		w.give("ask", "ask me")
+		w.works("ask", "ask me")
 		for turn, answer := range []struct{ words, want string }{{"2", "Right"}, {"1,2", "Left, Right"}, {"neither of them", "neither of them"}} {
-			w.ok("answer", w.pending("Which one"), answer.words, "--team", "crew")
-			if r := w.result(turn); r.IsError || !strings.Contains(r.Text, answer.want) {
+			w.OK("answer", w.pending("Which one"), answer.words, "--team", "crew")
+			if r := w.Result(turn); r.IsError || !strings.Contains(r.Text, answer.want) {
 				t.Errorf("%q: the model reads %+v", answer.words, r)
 			}
 		}
-		w.ok("answer", w.pending("Which one"), "1", "other words", "--team", "crew")
-		if r := w.result(3); r.IsError || !strings.Contains(r.Text, "Left") || !strings.Contains(r.Text, "other words") {
+		w.OK("answer", w.pending("Which one"), "1", "other words", "--team", "crew")
+		if r := w.Result(3); r.IsError || !strings.Contains(r.Text, "Left") || !strings.Contains(r.Text, "other words") {
 			t.Errorf("of two questions the model reads %+v", r)
 		}
 		w.completed()
-		w.gone()
 	})
 }
 
@@ -122,82 +116,70 @@ func TestQuestion(t *testing.T) {
 // the plan do not run before the plan is approved, whatever the user's settings allow.
 func TestPlan(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(claudetest.ExitPlanMode(), mark("early"), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(),
-			mark("late"), claudetest.Say("done")), ", plan: required")
-		w.start()
-		w.give("plan", "plan it")
-		if r := w.result(0); !r.IsError || !strings.Contains(r.Text, "There is no plan yet") {
+		w := newWorld(t, version, claudetest.Script(claudetest.ExitPlanMode(), claudetest.Mark("early"), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(),
+			claudetest.Mark("late"), claudetest.Say("done")), ", plan: required")
+		w.works("plan", "plan it")
+		if r := w.Result(0); !r.IsError || !strings.Contains(r.Text, "There is no plan yet") {
 			t.Errorf("without a plan the model reads %+v", r)
 		}
-		if r := w.result(1); !r.IsError {
+		if r := w.Result(1); !r.IsError {
 			t.Errorf("while it plans the model reads %+v", r)
 		}
-		if r := w.result(2); r.IsError {
+		if r := w.Result(2); r.IsError {
 			t.Errorf("the plan file: %+v", r)
 		}
 		w.pending("first this")
-		w.ok("plan", "approve", "bob", "--rev", "1", "--team", "crew")
-		w.ok("approve", w.pending(">>late"), "--team", "crew")
+		w.OK("plan", "approve", "bob", "--rev", "1", "--team", "crew")
+		w.OK("approve", w.pending(">>late"), "--team", "crew")
 		w.completed()
-		w.ran("early", 0)
-		w.ran("late", 1)
-		w.gone()
+		w.Ran("early", 0)
+		w.Ran("late", 1)
 	})
 }
 
 // A message that arrives in a turn waits for its end, and is a turn of its own in the same session.
 func TestMailInTurn(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(mark("one"), claudetest.Say("done"), claudetest.Say("heard")), "")
-		w.start()
-		w.give("mark", "mark it")
+		w := newWorld(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("done"), claudetest.Say("heard")), "")
+		w.works("mark", "mark it")
 		id := w.pending(">>one")
-		w.ok("send", "bob", "and then the blue one", "--team", "crew")
-		w.ok("approve", id, "--team", "crew")
-		r := w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the blue one") })
+		w.OK("send", "bob", "and then the blue one", "--team", "crew")
+		w.OK("approve", id, "--team", "crew")
+		r := w.M.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the blue one") })
 		if r.Turns() != 2 || len(r.Results()) != 0 {
 			t.Errorf("the words came into the turn: %s", r)
 		}
-		w.ran("one", 1)
-		w.gone()
+		w.Ran("one", 1)
 	})
 }
 
 // The worker is killed while its client waits for an answer: the call does not run, and the member
 // that is started again goes on in its session, where the call runs once when it is allowed.
 func TestKilledWhileAsked(t *testing.T) {
-	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
-			switch {
-			case strings.Contains(r.Said(), "started again"), r.Turns() == 0:
-				return mark("one")
-			}
+	claudetest.Each(t, func(t *testing.T, version string) { killedWhileAsked(t, version, newWorld) })
+}
+
+func killedWhileAsked(t *testing.T, version string, make maker) {
+	w := make(t, version, func(r claudetest.Request) claudetest.Turn {
+		switch {
+		case len(r.Results()) > 0 && !r.Results()[0].IsError:
 			return claudetest.Say("done")
-		}, "")
-		w.start()
-		w.give("mark", "mark it")
-		w.pending(">>one")
-		var status struct {
-			Members []struct {
-				PID int `json:"pid"`
-			} `json:"members"`
+		case strings.Contains(r.Said(), "started again"), r.Turns() == 0:
+			return claudetest.Mark("one")
 		}
-		if err := json.Unmarshal([]byte(w.ok("status", "crew", "--json")), &status); err != nil || len(status.Members) != 1 || status.Members[0].PID <= 1 {
-			t.Fatalf("%v: %+v", err, status)
-		}
-		if err := syscall.Kill(status.Members[0].PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		again := w.m.Await("the resumed turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "started again") })
-		if !strings.Contains(again.String(), "mark it") || again.Turns() < 1 {
-			t.Errorf("the session is not the one before: %s", again)
-		}
-		w.ran("one", 0)
-		w.ok("approve", w.pending(">>one"), "--team", "crew")
-		w.completed()
-		w.ran("one", 1)
-		w.gone()
-	})
+		return claudetest.Say("done")
+	}, "")
+	w.works("mark", "mark it")
+	w.pending(">>one")
+	w.signal(w.worker(), syscall.SIGKILL)
+	again := w.M.Await("the resumed turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "started again") })
+	if !strings.Contains(again.String(), "mark it") || again.Turns() < 1 {
+		t.Errorf("the session is not the one before: %s", again)
+	}
+	w.Ran("one", 0)
+	w.OK("approve", w.pending(">>one"), "--team", "crew")
+	w.completed()
+	w.Ran("one", 1)
 }
 
 // A member that was stopped is a member again with resume NAME: a new instance and process in the same
@@ -210,37 +192,35 @@ func TestPaneReturned(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) { returned(t, version, newPane) })
 }
 
-func returned(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world) {
-	w := world(t, version, func(r claudetest.Request) claudetest.Turn {
+func returned(t *testing.T, version string, make maker) {
+	w := make(t, version, func(r claudetest.Request) claudetest.Turn {
 		switch {
 		case len(r.Results()) > 0:
 			return claudetest.Say("done")
 		case strings.Contains(r.Said(), "the green one"):
-			return mark("two")
+			return claudetest.Mark("two")
 		}
-		return mark("one")
+		return claudetest.Mark("one")
 	}, "")
-	w.start()
-	w.give("mark", "the blue one")
-	w.ok("approve", w.pending(">>one"), "--team", "crew")
+	w.works("mark", "the blue one")
+	w.OK("approve", w.pending(">>one"), "--team", "crew")
 	w.completed()
-	w.ok("stop", "bob", "--team", "crew")
-	if s := w.run("send", "bob", "are you there?", "--team", "crew"); !strings.Contains(s.out+s.err, "waggle resume bob") {
+	w.OK("stop", "bob", "--team", "crew")
+	if s := w.Run("send", "bob", "are you there?", "--team", "crew"); !strings.Contains(s.Out+s.Err, "waggle resume bob") {
 		t.Errorf("send to a member that has left does not say how it comes back: %+v", s)
 	}
-	w.ok("resume", "bob", "--team", "crew")
+	w.OK("resume", "bob", "--team", "crew")
 	w.give("again", "the green one")
 	id := w.pending(">>two")
-	again := w.m.Await("the second task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the green one") })
+	again := w.M.Await("the second task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the green one") })
 	if !strings.Contains(again.String(), "the blue one") {
 		t.Errorf("the session is not the one before: %s", again)
 	}
-	w.ran("two", 0)
-	w.ok("approve", id, "--team", "crew")
+	w.Ran("two", 0)
+	w.OK("approve", id, "--team", "crew")
 	w.completed()
-	w.ran("one", 1)
-	w.ran("two", 1)
-	w.gone()
+	w.Ran("one", 1)
+	w.Ran("two", 1)
 }
 
 // allowing is settings whose hooks allow every request and change the command of every call; they note
@@ -264,30 +244,27 @@ func allowing(h *claudetest.Home) (settings map[string]any, ran string) {
 // named: what the team denies stays denied, and what it allows runs as it was shown.
 func TestUsersHooks(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(mark("one"), mark("two"), claudetest.Say("done")), "")
-		house, hooked := allowing(w.h)
-		w.h.Settings(house)
-		w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), house)
-		w.start()
-		w.give("mark", "mark it")
+		w := newWorld(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Mark("two"), claudetest.Say("done")), "")
+		house, hooked := allowing(w.H)
+		w.settings(house)
+		w.works("mark", "mark it")
 		id := w.pending(">>one")
-		w.ran("one", 0)
-		w.ok("deny", id, "--team", "crew", "-m", "not that one")
-		w.ok("approve", w.pending(">>two"), "--team", "crew")
+		w.Ran("one", 0)
+		w.OK("deny", id, "--team", "crew", "-m", "not that one")
+		w.OK("approve", w.pending(">>two"), "--team", "crew")
 		w.completed()
-		w.ran("one", 0)
-		w.ran("two", 1)
-		w.ran("changed", 0)
+		w.Ran("one", 0)
+		w.Ran("two", 1)
+		w.Ran("changed", 0)
 		if _, err := os.Stat(hooked); err == nil {
 			t.Error("a hook of the user or the project ran")
 		}
-		said := w.ok("peek", "bob", "--team", "crew", "-n", "100")
-		for _, path := range []string{filepath.Join(w.h.Config, "settings.json"), filepath.Join(w.h.Work, ".claude", "settings.json")} {
+		said := w.OK("peek", "bob", "--team", "crew", "-n", "100")
+		for _, path := range []string{filepath.Join(w.H.Config, "settings.json"), filepath.Join(w.H.Work, ".claude", "settings.json")} {
 			if !strings.Contains(said, "the hooks of "+path+" do not run in this session") {
 				t.Errorf("the hooks of %s are not named: %s", path, said)
 			}
 		}
-		w.gone()
 	})
 }
 
@@ -298,14 +275,12 @@ func TestDenyRule(t *testing.T) {
 		w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
 			return claudetest.Script(claudetest.Call("Read", map[string]any{"file_path": secret}), claudetest.Say("done"))(r)
 		}, "}\npolicy: {deny: [Read, \"Bash(rm:*)\"]}\n#{")
-		secret = filepath.Join(w.h.Work, "secret")
-		w.h.WriteFile(secret, "the words of the secret", 0o644)
-		w.start()
-		w.give("read", "read it")
-		if r := w.result(0); !r.IsError || strings.Contains(r.Text, "the words") {
+		secret = filepath.Join(w.H.Work, "secret")
+		w.H.WriteFile(secret, "the words of the secret", 0o644)
+		w.works("read", "read it")
+		if r := w.Result(0); !r.IsError || strings.Contains(r.Text, "the words") {
 			t.Errorf("the model reads %+v", r)
 		}
-		w.gone()
 	})
 }
 
@@ -318,16 +293,15 @@ func TestVariables(t *testing.T) {
 			"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_CODE_TEAM_NAME", "CLAUDE_PROJECT_DIR", "WAGGLE_SPAWN_TOKEN"} {
 			w.env = append(w.env, name+"=PARENT")
 		}
-		w.start()
-		w.give("look", "look")
-		w.ok("approve", w.pending("env >"), "--team", "crew")
+		w.works("look", "look")
+		w.OK("approve", w.pending("env >"), "--team", "crew")
 		w.completed()
 		given := map[string]bool{}
-		for _, kv := range w.h.Env() {
+		for _, kv := range w.H.Env() {
 			name, _, _ := strings.Cut(kv, "=")
 			given[name] = true
 		}
-		for _, kv := range strings.Split(w.h.WaitFile(filepath.Join(w.h.Work, "seen")), "\n") {
+		for _, kv := range strings.Split(w.H.WaitFile(filepath.Join(w.H.Work, "seen")), "\n") {
 			name, value, _ := strings.Cut(kv, "=")
 			if value == "PARENT" {
 				t.Errorf("the client has %s of the session above", name)
@@ -337,7 +311,6 @@ func TestVariables(t *testing.T) {
 				t.Errorf("the client sets %s for its commands, and a member started from there would have it", name)
 			}
 		}
-		w.gone()
 	})
 }
 
@@ -345,18 +318,16 @@ func TestVariables(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		q := claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}}
-		w := newWorld(t, version, claudetest.Script(claudetest.AskUserQuestion(q), mark("one"), claudetest.Say("done")), "}\ndeadline: 2s\n#{")
-		w.start()
-		w.give("ask", "ask me")
-		if r := w.result(0); !r.IsError || !strings.Contains(r.Text, "nobody answered") || strings.Contains(r.Text, "have been answered") {
+		w := newWorld(t, version, claudetest.Script(claudetest.AskUserQuestion(q), claudetest.Mark("one"), claudetest.Say("done")), "}\ndeadline: 2s\n#{")
+		w.works("ask", "ask me")
+		if r := w.Result(0); !r.IsError || !strings.Contains(r.Text, "nobody answered") || strings.Contains(r.Text, "have been answered") {
 			t.Errorf("the model reads %+v", r)
 		}
-		if r := w.result(1); !r.IsError {
+		if r := w.Result(1); !r.IsError {
 			t.Errorf("the model reads %+v", r)
 		}
 		w.completed()
-		w.ran("one", 0)
-		w.gone()
+		w.Ran("one", 0)
 	})
 }
 
@@ -364,23 +335,21 @@ func TestNobodyAnswers(t *testing.T) {
 // session.
 func TestCheck(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(claudetest.Say("all done"), mark("made"), claudetest.Say("now it is")), ", check: \"cat made || { echo nothing was made; exit 1; }\"")
-		w.start()
-		w.give("make", "make it")
-		w.ok("approve", w.pending(">>made"), "--team", "crew")
+		w := newWorld(t, version, claudetest.Script(claudetest.Say("all done"), claudetest.Mark("made"), claudetest.Say("now it is")), ", check: \"cat made || { echo nothing was made; exit 1; }\"")
+		w.works("make", "make it")
+		w.OK("approve", w.pending(">>made"), "--team", "crew")
 		w.completed()
-		w.ran("made", 1)
-		w.m.Await("the output of the check in the same conversation", func(r claudetest.Request) bool {
+		w.Ran("made", 1)
+		w.M.Await("the output of the check in the same conversation", func(r claudetest.Request) bool {
 			return strings.Contains(r.String(), "all done") && strings.Contains(r.String(), "nothing was made")
 		})
-		if out := w.ok("task", "list", "--team", "crew"); strings.Contains(out, "says it is done") {
+		if out := w.OK("task", "list", "--team", "crew"); strings.Contains(out, "says it is done") {
 			t.Errorf("a check has passed: %s", out)
 		}
 		w.give("say", "say it")
 		w.until("the check decides that task too", func() bool {
-			return strings.Count(w.ok("task", "list", "--team", "crew"), "completed") == 2
+			return strings.Count(w.OK("task", "list", "--team", "crew"), "completed") == 2
 		})
-		w.gone()
 	})
 }
 
@@ -388,24 +357,22 @@ func TestCheck(t *testing.T) {
 // the team's rules allow it, and the rest the team's rules decide.
 func TestOwnRules(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
-		w := newWorld(t, version, claudetest.Script(mark("denied"), mark("asked"), mark("free"), claudetest.Say("done")), "}\npolicy: {allow: [\"Bash(echo ran >>asked)\", \"Bash(echo ran >>denied)\", \"Bash(echo ran >>free)\"]}\n#{")
-		w.h.Settings(map[string]any{"permissions": map[string]any{"deny": []string{"Bash(echo ran >>denied)"}, "allow": []string{"Bash"}}})
-		w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), map[string]any{"permissions": map[string]any{"ask": []string{"Bash(echo ran >>asked)"}}})
-		w.start()
-		w.give("mark", "mark it")
+		w := newWorld(t, version, claudetest.Script(claudetest.Mark("denied"), claudetest.Mark("asked"), claudetest.Mark("free"), claudetest.Say("done")), "}\npolicy: {allow: [\"Bash(echo ran >>asked)\", \"Bash(echo ran >>denied)\", \"Bash(echo ran >>free)\"]}\n#{")
+		w.H.Settings(map[string]any{"permissions": map[string]any{"deny": []string{"Bash(echo ran >>denied)"}, "allow": []string{"Bash"}}})
+		w.H.WriteJSON(filepath.Join(w.H.Work, ".claude", "settings.json"), map[string]any{"permissions": map[string]any{"ask": []string{"Bash(echo ran >>asked)"}}})
+		w.works("mark", "mark it")
 		id := w.pending(">>asked")
-		if out := w.ok("show", id, "--team", "crew"); !strings.Contains(out, "client's own settings ask about it") {
+		if out := w.OK("show", id, "--team", "crew"); !strings.Contains(out, "client's own settings ask about it") {
 			t.Errorf("show does not say why: %s", out)
 		}
-		w.ran("denied", 0)
-		w.ran("asked", 0)
-		w.ok("approve", id, "--team", "crew")
+		w.Ran("denied", 0)
+		w.Ran("asked", 0)
+		w.OK("approve", id, "--team", "crew")
 		w.completed()
-		w.ran("asked", 1)
-		w.ran("free", 1)
-		w.ran("denied", 0)
+		w.Ran("asked", 1)
+		w.Ran("free", 1)
+		w.Ran("denied", 0)
 		w.unasked()
-		w.gone()
 	})
 }
 
@@ -420,14 +387,14 @@ func TestPaneNamedFiles(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) { namedFiles(t, version, newPane) })
 }
 
-func namedFiles(t *testing.T, version string, world func(*testing.T, string, claudetest.Next, string) *world) {
-	w := world(t, version, claudetest.Script(claudetest.Say("heard")), "}\npolicy: {deny: [Read]}\n#{")
-	w.h.WriteFile(filepath.Join(w.h.Work, "secret.txt"), "the words of the secret", 0o644)
-	w.h.WriteFile(filepath.Join(w.h.Root, "outside"), "the words of the secret", 0o644)
+func namedFiles(t *testing.T, version string, make maker) {
+	w := make(t, version, claudetest.Script(claudetest.Say("heard")), "}\npolicy: {deny: [Read]}\n#{")
+	w.H.WriteFile(filepath.Join(w.H.Work, "secret.txt"), "the words of the secret", 0o644)
+	w.H.WriteFile(filepath.Join(w.H.Root, "outside"), "the words of the secret", 0o644)
 	w.start()
-	w.ok("send", "bob", "look at @secret.txt and @../outside and @"+w.h.Root+"/outside please", "--team", "crew")
-	w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "secret.txt and ") })
-	for _, r := range w.m.All() {
+	w.OK("send", "bob", "look at @secret.txt and @../outside and @"+w.H.Root+"/outside please", "--team", "crew")
+	w.M.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "secret.txt and ") })
+	for _, r := range w.M.All() {
 		if strings.Contains(string(r.Body), "the words of the secret") {
 			t.Fatal("the model has read the file")
 		}

@@ -3,7 +3,6 @@
 package claudemembertest
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"waggle/internal/claude"
 	"waggle/internal/test/claudetest"
@@ -23,9 +21,7 @@ import (
 func eachInPane(t *testing.T, test func(t *testing.T, version string)) {
 	for _, version := range claudetest.Versions() {
 		v, err := claude.ParseVersion(version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if (claude.Found{Version: v}).InPane() != nil {
 			continue
 		}
@@ -42,19 +38,19 @@ func newPane(t *testing.T, version string, next claudetest.Next, member string) 
 	testenv.Require(t, "tmux")
 	w := newWorld(t, version, next, ", backend: tmux"+member)
 	t.Cleanup(func() {
-		if w.t.Failed() {
-			w.t.Log(w.run("peek", "bob", "--team", "crew", "-n", "50").out)
+		if w.T.Failed() {
+			w.T.Log(w.Run("peek", "bob", "--team", "crew", "-n", "50").Out)
 		}
 	})
 	return w
 }
 
-// tmux runs a command of the team's tmux server on bob's pane.
-func (w *world) tmux(args ...string) string {
-	w.t.Helper()
+// pane is bob's pane.
+func (w *world) pane() *claudetest.Session {
+	w.T.Helper()
 	socket := ""
 	w.until("there is a tmux server", func() bool {
-		_ = filepath.WalkDir(w.h.Root, func(path string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(w.H.Root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type() == fs.ModeSocket && d.Name() == "tmux.sock" {
 				socket = path
 			}
@@ -62,55 +58,15 @@ func (w *world) tmux(args ...string) string {
 		})
 		return socket != ""
 	})
-	out, err := w.h.Command("tmux", append([]string{"-S", socket}, args...)...).CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("tmux %q: %v: %s", args, err, out)
-	}
-	return string(out)
-}
-
-// screen waits until bob's pane shows what a pattern describes.
-func (w *world) screen(pattern string) (shown string) {
-	w.t.Helper()
-	re := regexp.MustCompile(pattern)
-	w.until("the pane shows "+pattern, func() bool {
-		shown = w.tmux("capture-pane", "-p")
-		return re.MatchString(shown)
-	})
-	return shown
-}
-
-var arrow = regexp.MustCompile(`❯ \d+\.`)
-
-// choose presses a key in a dialog of bob's pane. A key that is pressed as a dialog appears can be
-// lost: the arrow must move first.
-func (w *world) choose(pattern, key string) {
-	w.t.Helper()
-	w.screen(pattern)
-	at := arrow.FindString(w.screen(arrow.String()))
-	move := func(key string, ok func(now string) bool) {
-		w.until("the arrow moves", func() bool {
-			w.tmux("send-keys", key)
-			time.Sleep(300 * time.Millisecond) // real clock: another program draws
-			return ok(arrow.FindString(w.tmux("capture-pane", "-p")))
-		})
-	}
-	move("Down", func(now string) bool { return now != at })
-	move("Up", func(now string) bool { return now == at })
-	re := regexp.MustCompile(pattern)
-	w.until("the dialog is gone", func() bool {
-		w.tmux("send-keys", key)
-		time.Sleep(time.Second) // real clock: another program draws
-		return !re.MatchString(w.tmux("capture-pane", "-p"))
-	})
+	return w.H.Pane(socket)
 }
 
 // closed waits until a request of bob is closed, and returns the worker's record of it.
 func (w *world) closed(words string) string {
-	w.t.Helper()
+	w.T.Helper()
 	var found string
 	w.until("a record with "+words, func() bool {
-		for _, line := range strings.Split(w.ok("log", "bob", "--team", "crew", "--kind", "answered", "--json"), "\n") {
+		for _, line := range strings.Split(w.OK("log", "bob", "--team", "crew", "--kind", "answered", "--json"), "\n") {
 			if strings.Contains(line, words) {
 				found = line
 			}
@@ -120,27 +76,10 @@ func (w *world) closed(words string) string {
 	return found
 }
 
-// A member in a pane gets a task, asks for calls that the user's settings allow, runs the call that
-// was approved in the list and not the denied one, reports and is shut down.
+// A member in a pane does the same, with its dialog on the screen.
 func TestPaneAskDenyReport(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), mark("two"), claudetest.Say("all done")), "")
-		w.start()
-		w.give("mark", "mark it")
-		id := w.pending(">>one")
-		w.screen("Do you want to proceed")
-		w.ran("one", 0)
-		w.ok("approve", id, "--team", "crew")
-		second := w.pending(">>two")
-		w.ran("one", 1)
-		w.ok("deny", second, "--team", "crew", "-m", "not that one")
-		if r := w.result(1); !r.IsError || !strings.Contains(r.Text, "not that one") {
-			t.Errorf("the model reads %+v", r)
-		}
-		w.completed()
-		w.ran("two", 0)
-		w.gone()
-		w.ran("one", 1)
+		askDenyReport(t, version, newPane, func(w *world) { w.pane().WaitScreen("Do you want to proceed") })
 	})
 }
 
@@ -148,28 +87,26 @@ func TestPaneAskDenyReport(t *testing.T) {
 // client's hooks and its registry, and a later answer has no effect.
 func TestPaneKeyFirst(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("done"), mark("two"), claudetest.Say("over")), "")
-		w.start()
-		w.give("mark", "mark it")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("done"), claudetest.Mark("two"), claudetest.Say("over")), "")
+		w.works("mark", "mark it")
 		id := w.pending(">>one")
-		w.choose(`(?s)>>one.*Do you want to proceed`, "1")
+		w.pane().Choose(`(?s)>>one.*Do you want to proceed`, "1")
 		if line := w.closed("answered in the pane"); !strings.Contains(line, "allowed, and it ran") {
 			t.Errorf("the record says %s", line)
 		}
-		if s := w.run("deny", id, "--team", "crew", "-m", "too late"); s.code == 0 {
-			t.Errorf("a late denial is taken: %s", s.out)
+		if s := w.Run("deny", id, "--team", "crew", "-m", "too late"); s.Code == 0 {
+			t.Errorf("a late denial is taken: %s", s.Out)
 		}
 		w.completed()
-		w.ran("one", 1)
+		w.Ran("one", 1)
 		w.give("again", "mark the other")
 		w.pending(">>two")
-		w.choose(`(?s)>>two.*Do you want to proceed`, "2")
+		w.pane().Choose(`(?s)>>two.*Do you want to proceed`, "2")
 		w.closed("answered in the pane: denied")
 		w.until("the turn that was interrupted in the pane has failed", func() bool {
-			return strings.Contains(w.ok("log", "bob", "--team", "crew", "--json"), "interrupted in the pane")
+			return strings.Contains(w.OK("log", "bob", "--team", "crew", "--json"), "interrupted in the pane")
 		})
-		w.ran("two", 0)
-		w.gone()
+		w.Ran("two", 0)
 	})
 }
 
@@ -177,32 +114,30 @@ func TestPaneKeyFirst(t *testing.T) {
 func TestPaneQuestionAndPlan(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
 		q := claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}}
-		w := newPane(t, version, claudetest.Script(mark("early"), claudetest.AskUserQuestion(q), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(),
-			claudetest.WritePlan("first that"), claudetest.ExitPlanMode(), mark("late"), claudetest.Say("done")), ", plan: required")
-		w.start()
-		w.give("plan", "plan it")
-		if r := w.result(0); !r.IsError {
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("early"), claudetest.AskUserQuestion(q), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(),
+			claudetest.WritePlan("first that"), claudetest.ExitPlanMode(), claudetest.Mark("late"), claudetest.Say("done")), ", plan: required")
+		w.works("plan", "plan it")
+		if r := w.Result(0); !r.IsError {
 			t.Errorf("while it plans the model reads %+v", r)
 		}
-		w.ok("answer", w.pending("Which one"), "2", "--team", "crew")
-		if r := w.result(1); r.IsError || !strings.Contains(r.Text, "Right") {
+		w.OK("answer", w.pending("Which one"), "2", "--team", "crew")
+		if r := w.Result(1); r.IsError || !strings.Contains(r.Text, "Right") {
 			t.Errorf("of the answer the model reads %+v", r)
 		}
-		if r := w.result(2); r.IsError {
+		if r := w.Result(2); r.IsError {
 			t.Errorf("the plan file: %+v", r)
 		}
 		w.pending("first this")
-		w.ok("plan", "reject", "bob", "--team", "crew", "-m", "more of it")
-		if r := w.result(3); !r.IsError || !strings.Contains(r.Text, "more of it") {
+		w.OK("plan", "reject", "bob", "--team", "crew", "-m", "more of it")
+		if r := w.Result(3); !r.IsError || !strings.Contains(r.Text, "more of it") {
 			t.Errorf("of the denied plan the model reads %+v", r)
 		}
 		w.pending("first that")
-		w.ok("plan", "approve", "bob", "--rev", "2", "--team", "crew")
-		w.ok("approve", w.pending(">>late"), "--team", "crew")
+		w.OK("plan", "approve", "bob", "--rev", "2", "--team", "crew")
+		w.OK("approve", w.pending(">>late"), "--team", "crew")
 		w.completed()
-		w.ran("early", 0)
-		w.ran("late", 1)
-		w.gone()
+		w.Ran("early", 0)
+		w.Ran("late", 1)
 	})
 }
 
@@ -210,25 +145,23 @@ func TestPaneQuestionAndPlan(t *testing.T) {
 // client gets the verdict.
 func TestPaneKeyIsNoPlanVerdict(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("early"), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(), mark("early"), claudetest.Say("I wait"),
-			mark("late"), claudetest.Say("done")), ", plan: required")
-		w.start()
-		w.give("plan", "plan it")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("early"), claudetest.WritePlan("first this"), claudetest.ExitPlanMode(), claudetest.Mark("early"), claudetest.Say("I wait"),
+			claudetest.Mark("late"), claudetest.Say("done")), ", plan: required")
+		w.works("plan", "plan it")
 		w.pending("first this")
 		// The other yes of the dialog switches to a mode in which the client asks less, and its calls
 		// are refused.
-		manual := regexp.MustCompile(`(\d)\. Yes, (and )?manually`).FindStringSubmatch(w.screen(`\d\. Yes, (and )?manually`))
-		w.choose(`Ready to code`, manual[1])
-		if r := w.result(3); !r.IsError {
+		manual := regexp.MustCompile(`(\d)\. Yes, (and )?manually`).FindStringSubmatch(w.pane().WaitScreen(`\d\. Yes, (and )?manually`))
+		w.pane().Choose(`Ready to code`, manual[1])
+		if r := w.Result(3); !r.IsError {
 			t.Errorf("before the verdict the model reads %+v", r)
 		}
-		w.ok("plan", "approve", "bob", "--rev", "1", "--team", "crew")
-		w.m.Await("the verdict", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "Your plan is approved") })
-		w.ok("approve", w.pending(">>late"), "--team", "crew")
+		w.OK("plan", "approve", "bob", "--rev", "1", "--team", "crew")
+		w.M.Await("the verdict", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "Your plan is approved") })
+		w.OK("approve", w.pending(">>late"), "--team", "crew")
 		w.completed()
-		w.ran("early", 0)
-		w.ran("late", 1)
-		w.gone()
+		w.Ran("early", 0)
+		w.Ran("late", 1)
 	})
 }
 
@@ -237,16 +170,14 @@ func TestPaneQuestionAnsweredThere(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
 		q := claudetest.Question{Question: "Which one?", Header: "W", Options: []string{"Left", "Right"}}
 		w := newPane(t, version, claudetest.Script(claudetest.AskUserQuestion(q), claudetest.Say("done")), "")
-		w.start()
-		w.give("ask", "ask me")
+		w.works("ask", "ask me")
 		w.pending("Which one")
-		w.choose(`Enter to select`, "2")
-		if r := w.result(0); r.IsError || !strings.Contains(r.Text, "Right") {
+		w.pane().Choose(`(?m)^ *Which one\?$`, "2")
+		if r := w.Result(0); r.IsError || !strings.Contains(r.Text, "Right") {
 			t.Errorf("the model reads %+v", r)
 		}
 		w.closed("answered in the pane")
 		w.completed()
-		w.gone()
 	})
 }
 
@@ -254,17 +185,14 @@ func TestPaneQuestionAnsweredThere(t *testing.T) {
 // its person, and the pane's key decides.
 func TestPaneHookKilled(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
-		w.start()
-		w.give("mark", "mark it")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("done")), "")
+		w.works("mark", "mark it")
 		w.pending(">>one")
-		w.screen("Do you want to proceed")
+		w.pane().WaitScreen("Do you want to proceed")
 		killed := 0
-		for _, pid := range w.h.Processes() {
+		for _, pid := range w.H.Processes() {
 			if line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")); err == nil && strings.Contains(string(line), "hook\x00claude\x00PermissionRequest") {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				w.signal(pid, syscall.SIGKILL)
 				killed++
 			}
 		}
@@ -273,44 +201,37 @@ func TestPaneHookKilled(t *testing.T) {
 		}
 		w.closed("its hook has ended")
 		w.until("the member waits for a person", func() bool {
-			out := w.ok("status", "crew", "--json")
+			out := w.OK("status", "crew", "--json")
 			return strings.Contains(out, `"waiting-human"`) && strings.Contains(out, "its pane waits for a person")
 		})
-		w.ran("one", 0)
-		w.choose(`Do you want to proceed`, "1")
+		w.Ran("one", 0)
+		w.pane().Choose(`Do you want to proceed`, "1")
 		w.completed()
-		w.ran("one", 1)
-		w.gone()
+		w.Ran("one", 1)
 	})
 }
 
 // A hook that cannot be started blocks the call before the client asks, whatever the user allows.
 func TestPaneHookDead(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("done")), "")
 		w.start()
 		w.until("the client has begun", func() bool {
-			return strings.Contains(w.ok("log", "bob", "--team", "crew", "--json"), `"conversation"`)
+			return strings.Contains(w.OK("log", "bob", "--team", "crew", "--json"), `"conversation"`)
 		})
-		path := w.bin
+		path := w.Bin
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		aside := filepath.Join(w.h.Root, "aside", "waggle")
-		if err := os.MkdirAll(filepath.Dir(aside), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		w.h.WriteFile(aside, string(data), 0o755)
-		w.bin = aside
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		aside := filepath.Join(w.H.Root, "aside", "waggle")
+		testenv.Must(t, os.MkdirAll(filepath.Dir(aside), 0o755))
+		w.H.WriteFile(aside, string(data), 0o755)
+		w.Bin = aside
+		testenv.Must(t, os.Remove(path))
 		w.give("mark", "mark it")
-		if r := w.result(0); !r.IsError {
+		if r := w.Result(0); !r.IsError {
 			t.Errorf("the model reads %+v", r)
 		}
-		w.ran("one", 0)
+		w.Ran("one", 0)
 		w.gone()
 	})
 }
@@ -318,19 +239,19 @@ func TestPaneHookDead(t *testing.T) {
 // A message reaches an idle client at once, and one for a busy client is a turn of its own afterwards.
 func TestPaneMail(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(claudetest.Say("heard"), mark("one"), claudetest.Say("done"), claudetest.Say("heard again")), "")
+		w := newPane(t, version, claudetest.Script(claudetest.Say("heard"), claudetest.Mark("one"), claudetest.Say("done"), claudetest.Say("heard again")), "")
 		w.start()
-		w.ok("send", "bob", "the first blue one", "--team", "crew")
-		w.m.Await("words for the idle one", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the first blue one") })
+		w.OK("send", "bob", "the first blue one", "--team", "crew")
+		w.M.Await("words for the idle one", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the first blue one") })
 		w.give("mark", "mark it")
 		id := w.pending(">>one")
-		w.ok("send", "bob", "and then the red one", "--team", "crew")
-		w.ok("approve", id, "--team", "crew")
-		r := w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the red one") })
+		w.OK("send", "bob", "and then the red one", "--team", "crew")
+		w.OK("approve", id, "--team", "crew")
+		r := w.M.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the red one") })
 		if len(r.Results()) != 0 {
 			t.Errorf("the words came into the turn: %s", r)
 		}
-		w.ran("one", 1)
+		w.Ran("one", 1)
 		w.gone()
 	})
 }
@@ -339,63 +260,23 @@ func TestPaneMail(t *testing.T) {
 // any other's.
 func TestPaneTyped(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("done")), "")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("done")), "")
 		w.start()
-		w.screen(`(?m)^❯`)
-		w.tmux("send-keys", "-l", "--", "please mark one")
-		w.screen(`please mark one`)
-		w.tmux("send-keys", "Enter")
-		w.ok("approve", w.pending(">>one"), "--team", "crew")
-		w.result(0)
-		w.until("the member is idle again", func() bool { return strings.Contains(w.ok("status", "crew", "--json"), `"idle"`) })
-		w.ran("one", 1)
+		w.pane().WaitScreen(`(?m)^❯`)
+		w.pane().Type("please mark one")
+		w.pane().WaitScreen(`please mark one`)
+		w.pane().Keys("Enter")
+		w.OK("approve", w.pending(">>one"), "--team", "crew")
+		w.Result(0)
+		w.until("the member is idle again", func() bool { return strings.Contains(w.OK("status", "crew", "--json"), `"idle"`) })
+		w.Ran("one", 1)
 		w.gone()
 	})
 }
 
-// pidOf is the process of bob's worker.
-func (w *world) pidOf() int {
-	w.t.Helper()
-	var status struct {
-		Members []struct {
-			PID int `json:"pid"`
-		} `json:"members"`
-	}
-	if err := json.Unmarshal([]byte(w.ok("status", "crew", "--json")), &status); err != nil || len(status.Members) != 1 || status.Members[0].PID <= 1 {
-		w.t.Fatalf("%v: %+v", err, status)
-	}
-	return status.Members[0].PID
-}
-
-// The worker is killed while its client asks: the call does not run, and the member goes on in its
-// session, where the call runs once when it is allowed.
+// A member in a pane goes on in its session too.
 func TestPaneKilledWhileAsked(t *testing.T) {
-	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, func(r claudetest.Request) claudetest.Turn {
-			switch {
-			case len(r.Results()) > 0 && !r.Results()[0].IsError:
-				return claudetest.Say("done")
-			case strings.Contains(r.Said(), "started again"), r.Turns() == 0:
-				return mark("one")
-			}
-			return claudetest.Say("done")
-		}, "")
-		w.start()
-		w.give("mark", "mark it")
-		w.pending(">>one")
-		if err := syscall.Kill(w.pidOf(), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		again := w.m.Await("the resumed turn", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "started again") })
-		if !strings.Contains(again.String(), "mark it") || again.Turns() < 1 {
-			t.Errorf("the session is not the one before: %s", again)
-		}
-		w.ran("one", 0)
-		w.ok("approve", w.pending(">>one"), "--team", "crew")
-		w.completed()
-		w.ran("one", 1)
-		w.gone()
-	})
+	eachInPane(t, func(t *testing.T, version string) { killedWhileAsked(t, version, newPane) })
 }
 
 // The directory is not trusted: the member waits for its person, status shows the text of the screen,
@@ -403,55 +284,43 @@ func TestPaneKilledWhileAsked(t *testing.T) {
 func TestPaneTrustDialog(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
 		w := newPane(t, version, claudetest.Script(claudetest.Say("done")), "")
-		file := filepath.Join(w.h.Config, ".claude.json")
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var known map[string]any
-		if err := json.Unmarshal(data, &known); err != nil {
-			t.Fatal(err)
-		}
-		known["projects"] = map[string]any{}
-		w.h.WriteJSON(file, known)
-		w.start()
-		w.give("say", "say it")
+		w.H.Known(func(file map[string]any) { file["projects"] = map[string]any{} })
+		w.works("say", "say it")
 		w.until("the member waits for a person", func() bool {
-			out := w.ok("status", "crew", "--json")
+			out := w.OK("status", "crew", "--json")
 			return strings.Contains(out, `"waiting-human"`) && strings.Contains(out, "trust")
 		})
-		if n := len(w.m.Requests()); n > 0 {
+		if n := len(w.M.Requests()); n > 0 {
 			t.Errorf("%d requests of the client before it is trusted", n)
 		}
-		w.screen("trust this folder")
-		w.tmux("send-keys", "Down")
-		w.screen(`❯ (\d+\. )?Yes, I trust`)
-		w.tmux("send-keys", "Enter")
+		w.pane().WaitScreen("trust this folder")
+		w.pane().Keys("Down")
+		w.pane().WaitScreen(`❯ (\d+\. )?Yes, I trust`)
+		w.pane().Keys("Enter")
 		w.completed()
-		if out := w.ok("status", "crew", "--json"); strings.Contains(out, "its pane waits for a person") {
+		if out := w.OK("status", "crew", "--json"); strings.Contains(out, "its pane waits for a person") {
 			t.Errorf("it waits still: %s", out)
 		}
-		w.gone()
 	})
 }
 
 // A client that takes no messages of other sessions cannot be a member in a pane.
 func TestPaneUnsupported(t *testing.T) {
 	w := newPane(t, claudetest.Explicit, claudetest.Script(claudetest.Say("done")), "")
-	s := w.run("up", "team.yaml", "--detach")
-	if s.code == 0 || !strings.Contains(s.err, "2.1.224") || !strings.Contains(s.err, "backend: process") {
-		t.Errorf("up: exit %d: %s%s", s.code, s.out, s.err)
+	s := w.Run("up", "team.yaml", "--detach")
+	if s.Code == 0 || !strings.Contains(s.Err, "2.1.224") || !strings.Contains(s.Err, "backend: process") {
+		t.Errorf("up: exit %d: %s%s", s.Code, s.Out, s.Err)
 	}
 }
 
 // Where a hook of the user could answer a dialog before the team, no client is started in a pane.
 func TestPaneAnswered(t *testing.T) {
 	w := newPane(t, claudetest.Newest, claudetest.Script(claudetest.Say("done")), "")
-	house, _ := allowing(w.h)
-	w.h.WriteJSON(filepath.Join(w.h.Work, ".claude", "settings.json"), house)
-	s := w.run("up", "team.yaml", "--detach")
-	if s.code == 0 || !strings.Contains(s.err, "PermissionRequest hook in "+filepath.Join(w.h.Work, ".claude", "settings.json")) || !strings.Contains(s.err, "backend: process") {
-		t.Errorf("up: exit %d: %s%s", s.code, s.out, s.err)
+	house, _ := allowing(w.H)
+	w.H.WriteJSON(filepath.Join(w.H.Work, ".claude", "settings.json"), house)
+	s := w.Run("up", "team.yaml", "--detach")
+	if s.Code == 0 || !strings.Contains(s.Err, "PermissionRequest hook in "+filepath.Join(w.H.Work, ".claude", "settings.json")) || !strings.Contains(s.Err, "backend: process") {
+		t.Errorf("up: exit %d: %s%s", s.Code, s.Out, s.Err)
 	}
 }
 
@@ -459,17 +328,15 @@ func TestPaneAnswered(t *testing.T) {
 // session goes on with the message.
 func TestPaneInterrupted(t *testing.T) {
 	eachInPane(t, func(t *testing.T, version string) {
-		w := newPane(t, version, claudetest.Script(mark("one"), claudetest.Say("I do the other")), "")
-		w.start()
-		w.give("mark", "mark it")
+		w := newPane(t, version, claudetest.Script(claudetest.Mark("one"), claudetest.Say("I do the other")), "")
+		w.works("mark", "mark it")
 		w.pending(">>one")
-		w.screen("Do you want to proceed")
-		w.ok("send", "bob", "leave it, do the other", "--priority", "interrupt", "--team", "crew")
-		r := w.m.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "do the other") })
+		w.pane().WaitScreen("Do you want to proceed")
+		w.OK("send", "bob", "leave it, do the other", "--priority", "interrupt", "--team", "crew")
+		r := w.M.Await("the words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "do the other") })
 		if !strings.Contains(r.String(), "mark it") {
 			t.Errorf("the session is another: %s", r)
 		}
-		w.ran("one", 0)
-		w.gone()
+		w.Ran("one", 0)
 	})
 }

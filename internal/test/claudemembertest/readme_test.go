@@ -137,24 +137,20 @@ func TestReadmeClient(t *testing.T) {
 				return claudetest.Write(filepath.Join(found[0], "parser.txt"), "version 2\n")
 			},
 			"please make it": claudetest.Script(claudetest.Bash("npm run build"), claudetest.Say("it is built")),
-			"please mark it": claudetest.Script(mark("one"), mark("two"),
+			"please mark it": claudetest.Script(claudetest.Mark("one"), claudetest.Mark("two"),
 				claudetest.AskUserQuestion(claudetest.Question{Question: "Which side?", Header: "Side", Options: []string{"Left", "Right"}}), claudetest.Say("all done")),
 		}))
 		h = claudetest.NewOwnHome(t, version, m)
 		checkout, err := filepath.Abs("../../..")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{t: t, m: m, h: h, bin: filepath.Join(h.Bin, "waggle")}
+		testenv.Must(t, err)
+		w := &world{Account: &claudetest.Account{T: t, M: m, H: h, Bin: filepath.Join(h.Bin, "waggle")}}
 		h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
 		shell := []string{"GOBIN=" + h.Bin, "GOCACHE=" + os.Getenv("GOCACHE"), "GOMODCACHE=" + os.Getenv("GOMODCACHE"),
 			"GOFLAGS=" + os.Getenv("GOFLAGS"), "WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}
 		h.Script("npm", "until test -e "+filepath.Join(h.Root, "built")+"; do sleep 0.1; done\n")
 		for name, text := range map[string]string{"go.mod": "module shop\n", "shop.go": "package shop\n", "a.txt": "a\n", "b.txt": "b\n",
 			".claude/settings.json": `{"permissions":{"allow":["Bash(npm run build)"]}}`} { // in auto mode the rest asks a service
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(h.Work, name)), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.Work, name)), 0o700))
 			h.WriteFile(filepath.Join(h.Work, name), text, 0o600)
 		}
 		r := &reader{t: t, s: h.StartProgram(checkout, shell, "sh")}
@@ -166,7 +162,7 @@ func TestReadmeClient(t *testing.T) {
 		r.types("cd your-project", 0, "cd "+h.Work)
 		r.types("waggle doctor agent claude", 0, "waggle doctor agent claude", `version +`+regexp.QuoteMeta(version), `logged in +yes`, `gated +`, `not gated`)
 		r.types(`waggle new "fix the flaky login test"`, 0, `waggle new "fix the flaky login test"`, `fix-flaky-login +start(ed|ing) +claude +waggle/work/fix-flaky-login`)
-		t.Cleanup(func() { w.run("down", "--force") })
+		t.Cleanup(func() { w.Run("down", "--force") })
 		tasks := `printf '%s\n' "add --json to list" "port parser to v2" | waggle new --check "go test ./..." -`
 		r.types(tasks, 0, tasks, `add-json-list +start(ed|ing) +claude`, `port-parser-v2 +start(ed|ing) +claude`)
 		docs := `waggle new --name docs exec "test -s docs/api.md"`
@@ -180,7 +176,7 @@ func TestReadmeClient(t *testing.T) {
 		own.s.WaitScreen(`npm run build`)
 		push, keep := w.sessionAsks("git push"), w.sessionAsks("keep the old format")
 		w.until("the parser is ready, docs has failed and the build runs", func() bool {
-			page := w.ok("--plain")
+			page := w.OK("--plain")
 			return strings.Contains(page, "waggle diff port-parser-v2") && strings.Contains(page, "waggle why docs") && strings.Contains(page, "(your session) npm run build")
 		})
 		r.begins("waggle", "waggle")
@@ -189,7 +185,7 @@ func TestReadmeClient(t *testing.T) {
 		r.ends(0)
 		r.shown(r.types("", 0, "waggle --plain"))
 		r.types(`waggle deny 7KQF -m "open a PR instead"; waggle answer 2DK8 1`, 0, `waggle deny `+push+` -m "open a PR instead"; waggle answer `+keep+` 1`, `deny, delivered`, `answer, delivered`)
-		w.until("the answer is taken", func() bool { return strings.HasPrefix(w.ok("why", "add-json-list"), "add-json-list  ready ") })
+		w.until("the answer is taken", func() bool { return strings.HasPrefix(w.OK("why", "add-json-list"), "add-json-list  ready ") })
 		r.begins("waggle take add-json-list", "waggle take add-json-list")
 		r.s.WaitScreen("keep the old format as default")
 		r.s.Ask("hello from me")
@@ -216,9 +212,9 @@ func TestReadmeClient(t *testing.T) {
 		r.types("waggle approve 7KQF", 0, "waggle approve "+handle, `allow, delivered`)
 		r.types("", 0, `waggle deny `+w.sessionAsks("two")+` -m "not on this branch"`, `deny, delivered`)
 		r.types("", 0, `waggle answer `+w.sessionAsks("Which side")+` 2`)
-		w.result(2)
-		w.ran("one", 1)
-		w.ran("two", 0)
+		w.Result(2)
+		w.Ran("one", 1)
+		w.Ran("two", 0)
 		if len(r.lines) > 0 {
 			t.Errorf("nobody types %q", r.lines)
 		}
@@ -238,15 +234,15 @@ func TestGuideNew(t *testing.T) {
 		"to the new API": claudetest.Script(claudetest.WritePlan("1. Move the cart\n2. Move the till\n"), claudetest.ExitPlanMode(), claudetest.Say("all done")),
 	}))
 	w, shop := newShop(t, m)
-	w.h.WriteFile(filepath.Join(shop, "ideas.txt"), "An idea of one\nAn idea of two\n", 0o600)
-	editor := w.h.Script("edit", "echo 'Tidy up' >\"$1\"\n")
-	r := &reader{t: t, s: w.h.StartProgram(shop, []string{"WAGGLE_SANDBOX=off", "EDITOR=" + editor, "ENV=", "PS1=> "}, "sh")}
+	w.H.WriteFile(filepath.Join(shop, "ideas.txt"), "An idea of one\nAn idea of two\n", 0o600)
+	editor := w.H.Script("edit", "echo 'Tidy up' >\"$1\"\n")
+	r := &reader{t: t, s: w.H.StartProgram(shop, []string{"WAGGLE_SANDBOX=off", "EDITOR=" + editor, "ENV=", "PS1=> "}, "sh")}
 	r.reads("../../../docs/guide/new.md")
-	t.Cleanup(func() { w.run("down", "--force") })
+	t.Cleanup(func() { w.Run("down", "--force") })
 	done := func(name string) {
 		t.Helper()
 		w.until(name+" has made something", func() bool {
-			return strings.Contains(w.run("diff", name).out, "+new") && strings.HasPrefix(w.run("why", name).out, name+"  ready ")
+			return strings.Contains(w.Run("diff", name).Out, "+new") && strings.HasPrefix(w.Run("why", name).Out, name+"  ready ")
 		})
 	}
 	plain := func(line string, shows ...string) { t.Helper(); r.types(line, 0, line, shows...) }
@@ -277,7 +273,7 @@ func TestGuideNew(t *testing.T) {
 	plain("waggle merge make-start-twice-2")
 	plain("waggle stop make-start-twice")
 	plain(`waggle new --split "Move the shop to the new API"`)
-	w.until("the plan is proposed", func() bool { return strings.Contains(w.run("plan", "show", "move-shop-new").out, "Move the till") })
+	w.until("the plan is proposed", func() bool { return strings.Contains(w.Run("plan", "show", "move-shop-new").Out, "Move the till") })
 	plain("waggle plan show move-shop-new", `Move the cart`)
 	r.types("", 0, "waggle plan approve move-shop-new --rev 1")
 	plain("waggle new move-shop-new --parts")
@@ -288,12 +284,10 @@ func TestGuideNew(t *testing.T) {
 
 // sessionAsks waits until a session or a member asks something with these words, and returns the handle.
 func (w *world) sessionAsks(words string) (handle string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.until("a session asks "+words, func() bool {
 		var doc struct{ Pending []map[string]any }
-		if err := json.Unmarshal([]byte(w.ok("pending", "--json")), &doc); err != nil {
-			w.t.Fatal(err)
-		}
+		testenv.Must(w.T, json.Unmarshal([]byte(w.OK("pending", "--json")), &doc))
 		for _, q := range doc.Pending {
 			if q["status"] == "open" && strings.Contains(fmt.Sprint(q), words) {
 				handle = fmt.Sprint(q["handle"])

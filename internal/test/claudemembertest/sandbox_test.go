@@ -15,19 +15,15 @@ import (
 // sandboxed replaces the sandbox of the team file, which is off, with a block, and gives the home the
 // built program.
 func (w *world) sandboxed(block string) {
-	w.t.Helper()
+	w.T.Helper()
 	// The test binary may be linked dynamically, and a sandbox's relay must not be.
-	program := filepath.Join(w.t.TempDir(), filepath.Base(w.bin))
-	if err := testenv.Program(program); err != nil {
-		w.t.Fatal(err)
-	}
-	w.h.Install(program)
-	path := filepath.Join(w.h.Work, "team.yaml")
+	program := filepath.Join(w.T.TempDir(), filepath.Base(w.Bin))
+	testenv.Must(w.T, testenv.Program(program))
+	w.H.Install(program)
+	path := filepath.Join(w.H.Work, "team.yaml")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.h.WriteFile(path, strings.Replace(string(data), "sandbox: {mode: off}", block, 1), 0o600)
+	testenv.Must(w.T, err)
+	w.H.WriteFile(path, strings.Replace(string(data), "sandbox: {mode: off}", block, 1), 0o600)
 }
 
 // requireBox skips a test that needs a sandbox.
@@ -49,13 +45,9 @@ func common(t *testing.T) string {
 		above = testenv.Home(t)
 	}
 	dir, err := os.MkdirTemp(above, "waggle-common")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(dir, 0o777))
 	return dir
 }
 
@@ -73,17 +65,16 @@ func TestInSandbox(t *testing.T) {
 			claudetest.Bash("curl -sS https://unlisted.example.com/; curl -sS https://unlisted.example.com/; curl -sS https://unlisted.example.com/"),
 			claudetest.Bash("echo {} >$HOME/.claude/settings.json || echo {} >.claude/settings.json"),
 			claudetest.Bash("cat $HOME/.claude/history.jsonl $HOME/.claude/teams/crew/config.json $HOME/.local/state/waggle/teams/*/journal/*/*"),
-			mark("denied"),
+			claudetest.Mark("denied"),
 			claudetest.Say("all done")), "")
 		w.sandboxed("sandbox: {mode: required}")
-		w.h.WriteFile(filepath.Join(w.h.Config, "history.jsonl"), "other words\n", 0o600)
-		w.start()
-		w.give("try", "try it")
+		w.H.WriteFile(filepath.Join(w.H.Config, "history.jsonl"), "other words\n", 0o600)
+		w.works("try", "try it")
 		turn := 0
 		next := func(words string) claudetest.Block {
 			t.Helper()
-			w.ok("approve", w.pending(words), "--team", "crew")
-			r := w.result(turn)
+			w.OK("approve", w.pending(words), "--team", "crew")
+			r := w.Result(turn)
 			turn++
 			t.Logf("%s: error %v: %s", words, r.IsError, r.Text)
 			return r
@@ -91,20 +82,20 @@ func TestInSandbox(t *testing.T) {
 		if r := next("inside"); r.IsError || !strings.Contains(r.Text, "ran") {
 			t.Errorf("inside: %+v", r)
 		}
-		w.ran("inside", 1)
+		w.Ran("inside", 1)
 		if r := next("/file"); !r.IsError {
 			t.Errorf("outside: %+v", r)
 		}
 		if r := next("noproxy"); !r.IsError {
 			t.Errorf("a host past the proxy: %+v", r)
 		}
-		w.ok("approve", w.pending("unlisted.example.com/"), "--team", "crew")
+		w.OK("approve", w.pending("unlisted.example.com/"), "--team", "crew")
 		w.until("the host is asked for", func() bool {
-			return strings.Contains(w.ok("net", "pending", "--team", "crew"), "unlisted.example.com")
+			return strings.Contains(w.OK("net", "pending", "--team", "crew"), "unlisted.example.com")
 		})
-		w.ok("net", "deny", "unlisted.example.com", "--team", "crew", "-m", "no such thing")
-		w.result(turn)
-		if r := w.m.Await("the turn after it", func(r claudetest.Request) bool { return r.Turns() == turn+1 && len(r.Results()) >= 1 }); !strings.Contains(string(r.Body),
+		w.OK("net", "deny", "unlisted.example.com", "--team", "crew", "-m", "no such thing")
+		w.Result(turn)
+		if r := w.M.Await("the turn after it", func(r claudetest.Request) bool { return r.Turns() == turn+1 && len(r.Results()) >= 1 }); !strings.Contains(string(r.Body),
 			"waggle: the sandbox does not let this through to unlisted.example.com:443: no such thing") { // which curl does not show
 			t.Errorf("of an unlisted host the model is told %s", r.Body)
 		}
@@ -115,19 +106,18 @@ func TestInSandbox(t *testing.T) {
 		if r := next("history"); strings.Contains(r.Text, "other words") || strings.Contains(r.Text, "leadAgentId") || strings.Contains(r.Text, "epoch") {
 			t.Errorf("what is others': %+v", r)
 		}
-		w.ok("deny", w.pending(">>denied"), "--team", "crew")
+		w.OK("deny", w.pending(">>denied"), "--team", "crew")
 		w.completed()
-		w.ran("denied", 0)
+		w.Ran("denied", 0)
 		if _, err := os.Stat(filepath.Join(outside, "file")); err == nil {
 			t.Error("it wrote outside")
 		}
-		if out := w.ok("status", "crew"); !strings.Contains(out, "enforced") {
+		if out := w.OK("status", "crew"); !strings.Contains(out, "enforced") {
 			t.Errorf("status: %s", out)
 		}
-		if kept, _ := filepath.Glob(filepath.Join(w.h.Config, "projects", "*", "*.jsonl")); len(kept) != 1 {
+		if kept, _ := filepath.Glob(filepath.Join(w.H.Config, "projects", "*", "*.jsonl")); len(kept) != 1 {
 			t.Errorf("the session is kept as %q", kept)
 		}
-		w.gone()
 	})
 }
 

@@ -43,11 +43,11 @@ func (j journey) play(t *testing.T, next func(p *person) claudetest.Next, plays 
 		t.Run(size, func(t *testing.T) {
 			p := &person{}
 			p.w, p.shop = newShop(t, claudetest.NewModel(t, next(p)))
-			p.w.h.Script("npm", "echo \"$@\" >>"+filepath.Join(p.w.h.Root, "npm.log")+"\n")
-			p.reader = &reader{t: t, s: p.w.h.StartProgram(p.shop, []string{"WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}, "sh")}
+			p.w.H.Script("npm", "echo \"$@\" >>"+filepath.Join(p.w.H.Root, "npm.log")+"\n")
+			p.reader = &reader{t: t, s: p.w.H.StartProgram(p.shop, []string{"WAGGLE_SANDBOX=off", "ENV=", "PS1=> "}, "sh")}
 			cols, rows, _ := strings.Cut(size, "x")
 			p.types("", 0, "tmux resize-window -x "+cols+" -y "+rows)
-			t.Cleanup(func() { p.w.run("down", "--force") })
+			t.Cleanup(func() { p.w.Run("down", "--force") })
 			began := time.Now()
 			plays(p)
 			testenv.Measured(t, "journey %s, real clients, at %s: %d commands, %d keys, %.1f s", j.name, size, p.commands, p.keys, time.Since(began).Seconds())
@@ -123,7 +123,7 @@ func (p *person) leaves() {
 
 // ran is how many calls of npm with a script have run.
 func (p *person) ran(script string) int {
-	data, _ := os.ReadFile(filepath.Join(p.w.h.Root, "npm.log")) // before the first call there is none
+	data, _ := os.ReadFile(filepath.Join(p.w.H.Root, "npm.log")) // before the first call there is none
 	return strings.Count(string(data), script)
 }
 
@@ -135,9 +135,7 @@ func (p *person) asks(n int) map[string]string {
 		var doc struct {
 			Pending []struct{ Member, Handle string }
 		}
-		if err := json.Unmarshal([]byte(p.w.ok("pending", "--json")), &doc); err != nil {
-			p.t.Fatal(err)
-		}
+		testenv.Must(p.t, json.Unmarshal([]byte(p.w.OK("pending", "--json")), &doc))
 		clear(open)
 		for _, q := range doc.Pending {
 			open[q.Member] = q.Handle
@@ -152,7 +150,7 @@ func (p *person) asks(n int) map[string]string {
 func TestScreenFirst(t *testing.T) {
 	journey{"J1, first five minutes", 3, 24}.play(t, func(p *person) claudetest.Next {
 		return func(r claudetest.Request) claudetest.Turn {
-			trees, _ := filepath.Glob(filepath.Join(p.w.h.Home, ".local", "share", "waggle", "worktrees", "*", "*"))
+			trees, _ := filepath.Glob(filepath.Join(p.w.H.Home, ".local", "share", "waggle", "worktrees", "*", "*"))
 			switch {
 			case r.Turns() == 0:
 				return claudetest.AskUserQuestion(claudetest.Question{Question: "Which greeting?", Header: "Greeting", Options: []string{"hello", "good day"}})
@@ -169,7 +167,7 @@ func TestScreenFirst(t *testing.T) {
 		p.key("a", `your answer \(`)
 		p.words("your answer (", "2")
 		p.w.until("the member has done it", func() bool {
-			return strings.Contains(p.w.run("diff", "add-greeting").out, "+good day") && strings.HasPrefix(p.w.run("why", "add-greeting").out, "add-greeting  ready ")
+			return strings.Contains(p.w.Run("diff", "add-greeting").Out, "+good day") && strings.HasPrefix(p.w.Run("why", "add-greeting").Out, "add-greeting  ready ")
 		})
 		p.key("Down", `(?i)\[Output\]`)
 		p.key("v", `\+good day`)
@@ -211,7 +209,7 @@ func TestScreenEight(t *testing.T) {
 		tasks += fmt.Sprintf("  - {subject: part %d, owner: m%d, instructions: do part %d}\n", i, i, i)
 	}
 	journey{"J2, eight agents ask forty things", 3, 90}.play(t, func(*person) claudetest.Next { return claudetest.ByMarker(scripts) }, func(p *person) {
-		p.w.h.WriteFile(filepath.Join(p.shop, "team.yaml"), file+tasks, 0o600)
+		p.w.H.WriteFile(filepath.Join(p.shop, "team.yaml"), file+tasks, 0o600)
 		p.does(0, "waggle up --detach team.yaml")
 		p.opens("waggle", `[1-8] need you`)
 		all := func(script string) {
@@ -241,7 +239,7 @@ func TestScreenEight(t *testing.T) {
 		all("docs")
 		all("size")
 		p.s.WaitScreen("8 ready")
-		if log := p.w.ok("log", "eight", "--kind", "decided", "--json"); strings.Count(log, `"via": "top"`) != 5*members {
+		if log := p.w.OK("log", "eight", "--kind", "decided", "--json"); strings.Count(log, `"via": "top"`) != 5*members {
 			p.t.Errorf("not everything was decided on the screen:\n%s", log)
 		}
 		p.leaves()
@@ -249,7 +247,7 @@ func TestScreenEight(t *testing.T) {
 			p.t.Error("the denied call has run")
 		}
 		told, chosen := false, false
-		for _, r := range p.w.m.Requests() {
+		for _, r := range p.w.M.Requests() {
 			for _, b := range r.Results() {
 				told = told || b.IsError && strings.Contains(b.Text, "not today")
 				chosen = chosen || strings.Contains(b.Text, "Right")
@@ -300,44 +298,36 @@ tasks: [{subject: make, owner: bob, instructions: make the release}]
 			return script(r)
 		}
 	}, func(p *person) {
-		p.w.h.WriteFile(filepath.Join(p.shop, "ci.yaml"), file, 0o600)
+		p.w.H.WriteFile(filepath.Join(p.shop, "ci.yaml"), file, 0o600)
 		run := func(args ...string) *exec.Cmd { // without a terminal
-			cmd := p.w.h.Command(p.w.bin, append([]string{"run", "ci.yaml", "--headless", "--timeout", "5m"}, args...)...)
+			cmd := p.w.H.Command(p.w.Bin, append([]string{"run", "ci.yaml", "--headless", "--timeout", "5m"}, args...)...)
 			cmd.Dir = p.shop
 			return cmd
 		}
-		before := len(p.w.h.Processes())
+		before := len(p.w.H.Processes())
 		gone := func() {
 			p.t.Helper()
-			p.w.until("no process is left", func() bool { return len(p.w.h.Processes()) == before })
+			p.w.until("no process is left", func() bool { return len(p.w.H.Processes()) == before })
 		}
 		out, err := run("--report", "out").CombinedOutput()
 		if code := exitCode(err); code != 3 || !strings.Contains(string(out), "npm run docs") {
 			p.t.Errorf("nobody may answer: exit %d: %s", code, out)
 		}
 		gone()
-		p.w.h.WriteFile(filepath.Join(p.shop, "slow"), "", 0o600)
-		had := len(p.w.m.Requests())
+		p.w.H.WriteFile(filepath.Join(p.shop, "slow"), "", 0o600)
+		had := len(p.w.M.Requests())
 		slow := run()
-		if err := slow.Start(); err != nil {
-			p.t.Fatal(err)
-		}
-		p.w.until("its client works", func() bool { return len(p.w.m.Requests()) > had })
-		if err := slow.Process.Signal(syscall.SIGTERM); err != nil {
-			p.t.Fatal(err)
-		}
+		testenv.Must(p.t, slow.Start())
+		p.w.until("its client works", func() bool { return len(p.w.M.Requests()) > had })
+		testenv.Must(p.t, slow.Process.Signal(syscall.SIGTERM))
 		if code := exitCode(slow.Wait()); code == 0 {
 			p.t.Error("a run that SIGTERM ended is green")
 		}
 		gone()
-		if err := os.Remove(filepath.Join(p.shop, "slow")); err != nil {
-			p.t.Fatal(err)
-		}
+		testenv.Must(p.t, os.Remove(filepath.Join(p.shop, "slow")))
 		attended := run("--wait", "5m", "--report", "out")
 		p.commands++
-		if err := attended.Start(); err != nil {
-			p.t.Fatal(err)
-		}
+		testenv.Must(p.t, attended.Start())
 		p.opens("waggle top", "1 need you")
 		p.tabs("release/bob asks") // where the screen began before bob asked, the cursor is on another row
 		p.key("a", "0 need you")
@@ -346,9 +336,7 @@ tasks: [{subject: make, owner: bob, instructions: make the release}]
 		}
 		p.leaves()
 		report, err := os.ReadFile(filepath.Join(p.shop, "out", "report.txt"))
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		testenv.Must(p.t, err)
 		for _, want := range []string{`allow by rules \(allow Bash\(npm run build:\*\)\) +Bash npm run build`, `allow by operator +Bash npm run docs`} {
 			if !regexp.MustCompile(want).Match(report) {
 				p.t.Errorf("the report has no %s:\n%s", want, report)

@@ -21,7 +21,7 @@ func TestTake(t *testing.T) {
 func TestTakeOnTheScreen(t *testing.T) {
 	claudetest.Each(t, func(t *testing.T, version string) {
 		takes(t, version, func(*world) {}, "by its own rules, and waggle", func(w *world) (*claudetest.Session, func()) {
-			s := w.h.StartProgram(w.h.Work, nil, w.bin, "top", "--team", "crew")
+			s := w.H.StartProgram(w.H.Work, nil, w.Bin, "top", "--team", "crew")
 			s.WaitScreen("bob asks")
 			s.Type("t")
 			return s, func() {
@@ -35,7 +35,7 @@ func TestTakeOnTheScreen(t *testing.T) {
 
 // byCommand opens the client by waggle take; leaves is called when the client was told to end.
 func byCommand(w *world) (s *claudetest.Session, leaves func()) {
-	s = w.h.StartProgram(w.h.Work, nil, w.bin, "take", "bob", "--team", "crew")
+	s = w.H.StartProgram(w.H.Work, nil, w.Bin, "take", "bob", "--team", "crew")
 	return s, func() { s.WaitEnded() }
 }
 
@@ -43,43 +43,42 @@ func takes(t *testing.T, version string, before func(*world), says string, opens
 	w := newWorld(t, version, func(r claudetest.Request) claudetest.Turn {
 		switch said := r.Said(); {
 		case strings.Contains(said, "has given it back"):
-			return mark("two")
+			return claudetest.Mark("two")
 		case strings.Contains(said, "hello from me"):
 			return claudetest.Say("hello to you")
 		case r.Turns() == 0:
-			return mark("one")
+			return claudetest.Mark("one")
 		}
 		return claudetest.Say("done")
 	}, "")
 	before(w)
-	w.start()
-	w.give("mark", "mark it")
+	w.works("mark", "mark it")
 	w.pending(">>one")
-	first := w.m.Await("the task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "mark it") })
+	first := w.M.Await("the task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "mark it") })
 
 	s, leaves := opens(w)
 	s.WaitScreen(says)
 	s.Ask("hello from me")
-	mine := w.m.Await("the person's words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "hello from me") })
+	mine := w.M.Await("the person's words", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "hello from me") })
 	s.WaitScreen("hello to you")
 	if mine.Session != first.Session || !strings.Contains(mine.String(), "mark it") {
 		t.Errorf("session %q with\n%s\nwant %q", mine.Session, mine, first.Session)
 	}
-	if out := w.ok("status", "crew", "--json"); !strings.Contains(out, `"state": "taken"`) {
+	if out := w.OK("status", "crew", "--json"); !strings.Contains(out, `"state": "taken"`) {
 		t.Errorf("status: %s", out)
 	}
-	if out := w.ok("pending", "--team", "crew"); strings.Contains(out, ">>one") {
+	if out := w.OK("pending", "--team", "crew"); strings.Contains(out, ">>one") {
 		t.Errorf("pending: %s", out)
 	}
 	s.Ask("/exit")
 	leaves()
 
-	again := w.m.Await("the session is back", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "has given it back") })
+	again := w.M.Await("the session is back", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "has given it back") })
 	if again.Session != first.Session || !strings.Contains(again.String(), "hello to you") {
 		t.Errorf("session %q with\n%s\nwant %q", again.Session, again, first.Session)
 	}
-	w.ok("approve", w.pending(">>two"), "--team", "crew")
+	w.OK("approve", w.pending(">>two"), "--team", "crew")
 	w.completed()
-	w.ran("one", 0)
-	w.ran("two", 1)
+	w.Ran("one", 0)
+	w.Ran("two", 1)
 }

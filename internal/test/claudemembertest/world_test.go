@@ -5,7 +5,6 @@ package claudemembertest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -33,14 +32,14 @@ func TestMain(m *testing.M) {
 
 // world is an account with a team that has one Claude member, bob.
 type world struct {
-	t   *testing.T
-	m   *claudetest.Model
-	h   *claudetest.Home
-	bin string
+	*claudetest.Account
 	up  *exec.Cmd
 	env []string // of the team's starter, beside the home's
 	out bytes.Buffer
 }
+
+// maker is newWorld or newPane.
+type maker = func(t *testing.T, version string, next claudetest.Next, member string) *world
 
 // openHouse is settings of the user and of the project: everything is allowed, and hooks are off.
 func openHouse() map[string]any {
@@ -53,52 +52,77 @@ func newShop(t *testing.T, m *claudetest.Model) (w *world, shop string) {
 	t.Helper()
 	versions := claudetest.Versions()
 	h := claudetest.NewOwnHome(t, versions[len(versions)-1], m)
-	program, err := exec.LookPath("waggle")
-	if err != nil {
-		t.Fatal(err)
-	}
 	h.WriteFile(filepath.Join(h.Home, ".gitconfig"), "[user]\n\tname = t\n\temail = t@example.com\n", 0o600)
-	return &world{t: t, m: m, h: h, bin: h.Install(program)}, h.Repo("shop")
+	return &world{Account: claudetest.NewAccount(t, h)}, h.Repo("shop")
 }
 
 // newWorld makes an account in which the user's own settings allow everything, and a team file.
 func newWorld(t *testing.T, version string, next claudetest.Next, member string) *world {
 	t.Helper()
 	testenv.Long(t)
-	m := claudetest.NewModel(t, next)
-	h := claudetest.NewHome(t, version, m)
-	program, err := exec.LookPath("waggle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, m: m, h: h, bin: h.Install(program)}
-	h.Settings(openHouse())
-	if err := os.MkdirAll(filepath.Join(h.Work, ".claude"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	h.WriteJSON(filepath.Join(h.Work, ".claude", "settings.json"), openHouse())
+	h := claudetest.NewHome(t, version, claudetest.NewModel(t, next))
+	w := &world{Account: claudetest.NewAccount(t, h)}
+	testenv.Must(t, os.MkdirAll(filepath.Join(h.Work, ".claude"), 0o755))
+	w.settings(openHouse())
 	h.WriteFile(filepath.Join(h.Work, "team.yaml"), "team: crew\nsandbox: {mode: off}\nmembers:\n  - {name: bob, agent: claude"+member+"}\n", 0o600)
 	t.Cleanup(func() {
-		if w.t.Failed() {
-			w.t.Log(w.logs())
+		if w.T.Failed() {
+			w.T.Log(w.logs())
 		}
 	})
 	return w
 }
 
+// settings writes the user's settings and the project's.
+func (w *world) settings(both map[string]any) {
+	w.T.Helper()
+	w.H.Settings(both)
+	w.H.WriteJSON(filepath.Join(w.H.Work, ".claude", "settings.json"), both)
+}
+
 // start brings the team up, with a leader beside it.
 func (w *world) start() {
-	w.t.Helper()
-	w.up = w.h.Command(w.bin, "up", "team.yaml", "--grace", "5s")
+	w.T.Helper()
+	w.raise()
+	w.ready("bob")
+}
+
+// raise begins to bring the team up, with a leader beside it.
+func (w *world) raise() {
+	w.T.Helper()
+	w.up = w.H.Command(w.Bin, "up", "team.yaml", "--grace", "5s")
 	w.up.Env = append(w.up.Env, w.env...)
 	w.up.Stdout, w.up.Stderr = &w.out, &w.out
-	if err := w.up.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(w.end)
-	w.until("the member is ready", func() bool {
-		return strings.Contains(w.run("log", "bob", "--team", "crew", "--kind", "ready", "--json").out, `"epoch"`)
+	testenv.Must(w.T, w.up.Start())
+	w.T.Cleanup(w.end)
+}
+
+// ready waits until a member is ready.
+func (w *world) ready(member string) {
+	w.T.Helper()
+	w.until(member+" is ready", func() bool {
+		return strings.Contains(w.Run("log", member, "--team", "crew", "--kind", "ready", "--json").Out, `"epoch"`)
 	})
+}
+
+// works starts the team and gives bob a task. At the end of the test it ends the team, of which no process may be left.
+func (w *world) works(subject, words string) {
+	w.T.Helper()
+	w.start()
+	w.T.Cleanup(w.gone)
+	w.give(subject, words)
+}
+
+// gone checks that the end of the team leaves no process.
+func (w *world) gone() {
+	w.T.Helper()
+	w.end()
+	w.noProcess()
+}
+
+func (w *world) noProcess() {
+	w.T.Helper()
+	w.until("no process is left", func() bool { return len(w.H.Processes()) == 0 })
 }
 
 // end takes the leader away by Ctrl-C, which ends the team.
@@ -113,17 +137,17 @@ func (w *world) end() {
 	go func() { done <- up.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(claudetest.Patience):
 		_ = syscall.Kill(-up.Process.Pid, syscall.SIGKILL)
 		<-done
-		w.t.Error("the team did not end")
+		w.T.Error("the team did not end")
 	}
 }
 
 func (w *world) logs() string {
 	var s strings.Builder
 	s.WriteString(w.out.String())
-	_ = filepath.Walk(w.h.Home, func(path string, fi os.FileInfo, err error) error {
+	_ = filepath.Walk(w.H.Home, func(path string, fi os.FileInfo, err error) error {
 		if err == nil && !fi.IsDir() && strings.HasSuffix(path, ".log") {
 			data, _ := os.ReadFile(path)
 			s.WriteString("== " + path + "\n" + string(data) + "\n")
@@ -133,51 +157,20 @@ func (w *world) logs() string {
 	return s.String()
 }
 
-// said is the output of a command and its exit code.
-type said struct {
-	out, err string
-	code     int
-}
-
-func (w *world) run(args ...string) said {
-	w.t.Helper()
-	cmd := w.h.Command(w.bin, args...)
-	var out, serr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &serr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		w.t.Errorf("waggle %q: %v", args, err)
-	}
-	return said{out.String(), serr.String(), cmd.ProcessState.ExitCode()}
-}
-
-// ok runs a command that must succeed.
-func (w *world) ok(args ...string) string {
-	w.t.Helper()
-	s := w.run(args...)
-	if s.code != 0 {
-		w.t.Fatalf("waggle %q: exit %d: %s%s", args, s.code, s.out, s.err)
-	}
-	return s.out
-}
-
 // until waits for an event of another process that no message announces.
 func (w *world) until(what string, ok func() bool) {
-	w.t.Helper()
-	claudetest.Until(w.t, func() string { return "not: " + what }, ok)
+	w.T.Helper()
+	claudetest.Until(w.T, func() string { return "not: " + what }, ok)
 }
 
 // pending is the request in the list whose text has these words.
 func (w *world) pending(words string) (id string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.until("a request with "+words, func() bool {
 		var doc struct {
 			Pending []json.RawMessage `json:"pending"`
 		}
-		if err := json.Unmarshal([]byte(w.ok("pending", "--team", "crew", "--json")), &doc); err != nil {
-			w.t.Fatal(err)
-		}
+		testenv.Must(w.T, json.Unmarshal([]byte(w.OK("pending", "--team", "crew", "--json")), &doc))
 		for _, r := range doc.Pending {
 			var head struct {
 				ID string `json:"handle"`
@@ -192,34 +185,8 @@ func (w *world) pending(words string) (id string) {
 	return id
 }
 
-// mark is a call that leaves a line in a file each time that it runs.
-func mark(name string) claudetest.Turn { return claudetest.Bash("echo ran >>" + name) }
-
-// ran checks how often a mark's call ran.
-func (w *world) ran(name string, times int) {
-	w.t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.h.Work, name))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		w.t.Fatal(err)
-	}
-	if got := strings.Count(string(data), "ran\n"); got != times {
-		w.t.Errorf("%s ran %d times, want %d", name, got, times)
-	}
-}
-
-// result waits for the result of the n-th turn of the model, from 0.
-func (w *world) result(turn int) claudetest.Block {
-	w.t.Helper()
-	return w.m.Await("the result of a turn", func(r claudetest.Request) bool {
-		return r.Turns() == turn+1 && len(r.Results()) >= 1
-	}).Results()[0]
-}
-
 // give gives bob a task.
 func (w *world) give(subject, words string) {
-	w.t.Helper()
-	w.ok("task", "add", subject, "--team", "crew", "--owner", "bob", "--instructions", words)
+	w.T.Helper()
+	w.OK("task", "add", subject, "--team", "crew", "--owner", "bob", "--instructions", words)
 }
-
-// patience is the limit for one step.
-const patience = claudetest.Patience

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/claudetest"
+	"waggle/internal/test/testenv"
 )
 
 // asked is the input of a PermissionRequest hook.
@@ -41,9 +42,7 @@ func decide(t *testing.T, gate *claudetest.Gate, call int, decision map[string]a
 	data, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]any{
 		"hookEventName": "PermissionRequest", "decision": decision,
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	gate.Answer(call, string(data), 0)
 }
 
@@ -198,9 +197,7 @@ func message(t *testing.T, h *claudetest.Home, s *claudetest.Session, m *claudet
 		t.Fatal("the session has no peer token")
 	}
 	conn, err := net.Dial("unix", r.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer conn.Close()
 	out := json.NewEncoder(conn)
 	from := "uds:" + filepath.Join(h.Temp, "ours.sock")
@@ -212,9 +209,7 @@ func message(t *testing.T, h *claudetest.Home, s *claudetest.Session, m *claudet
 				"\" from-name=\"gopher\" from-mode=\"prompting\">\nthe bees are back\n</cross-session-message>"},
 		},
 	} {
-		if err := out.Encode(frame); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, out.Encode(frame))
 	}
 	m.Await("the message", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "the bees are back") })
 	s.WaitScreen(`(?s)Message from @gopher.*read that`)

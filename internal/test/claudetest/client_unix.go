@@ -44,9 +44,7 @@ func Client(t testing.TB, version string) string {
 	// placeholder; the program is in the package of the platform.
 	pattern := filepath.Join(base, version, "node_modules", "@anthropic-ai", "claude-code-*", "claude")
 	found, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(found) == 0 {
 		testenv.Missing(t, "claude", fmt.Errorf("no program matches %s: WAGGLE_CLAUDE_DIR=%s .ci/claude %s installs it", pattern, base, version))
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"waggle/internal/test/testenv"
 )
 
 // Headless is a client with -p that speaks JSON lines.
@@ -54,12 +56,8 @@ func (h *Home) Headless(args ...string) *Headless {
 		h.t.Fatal(err)
 	}
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
+	testenv.Must(h.t, cmd.Start())
 	h.t.Cleanup(s.Kill)
 	go s.read(stdout)
 	return s
@@ -91,9 +89,7 @@ func (s *Headless) read(stdout io.Reader) {
 func (s *Headless) send(line any) {
 	s.t.Helper()
 	data, err := json.Marshal(line)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	if _, err := s.stdin.Write(append(data, '\n')); err != nil {
 		s.t.Fatalf("the client does not read: %v", err)
 	}

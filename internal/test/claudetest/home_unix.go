@@ -73,9 +73,7 @@ func newHome(t testing.TB, version string, m *Model, uid int) *Home {
 	testenv.Require(t, "git")
 	// Short, as sockets lie in it; and on the disk, where an installation can be linked.
 	root, err := os.MkdirTemp(testenv.Usual(), "wc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +96,7 @@ func newHome(t testing.TB, version string, m *Model, uid int) *Home {
 	h.Repo("work")
 	// A hard link works also for a user who may not enter the directory of the installation.
 	if err := os.Link(claude, h.Claude); err != nil {
-		if err := os.Symlink(claude, h.Claude); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Symlink(claude, h.Claude))
 	}
 	if out := strings.TrimSpace(h.output(h.Claude, "--version")); !strings.HasPrefix(out, version+" ") {
 		t.Fatalf("%s --version says %q, want %s", claude, out, version)
@@ -126,20 +122,26 @@ func (h *Home) Repo(name string) string {
 // starts: a running client rewrites the file from what it has in memory.
 func (h *Home) trust(dir string) {
 	h.t.Helper()
+	h.Known(func(file map[string]any) {
+		projects, ok := file["projects"].(map[string]any)
+		if !ok {
+			h.t.Fatalf(".claude.json has no projects: %v", file)
+		}
+		projects[dir] = map[string]any{"hasTrustDialogAccepted": true}
+	})
+}
+
+// Known changes the file in which the client keeps what it knows, .claude.json.
+func (h *Home) Known(change func(file map[string]any)) {
+	h.t.Helper()
 	path := filepath.Join(h.Config, ".claude.json")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	var file map[string]any
 	if err := json.Unmarshal(data, &file); err != nil {
 		h.t.Fatalf("%s: %v", path, err)
 	}
-	projects, ok := file["projects"].(map[string]any)
-	if !ok {
-		h.t.Fatalf("%s has no projects: %s", path, data)
-	}
-	projects[dir] = map[string]any{"hasTrustDialogAccepted": true}
+	change(file)
 	h.WriteJSON(path, file)
 }
 
@@ -174,9 +176,7 @@ func (h *Home) Script(name, body string) string {
 func (h *Home) Install(program string) string {
 	h.t.Helper()
 	data, err := os.ReadFile(program)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	path := filepath.Join(h.Bin, filepath.Base(program))
 	h.WriteFile(path, string(data), 0o755)
 	return path
@@ -186,9 +186,7 @@ func (h *Home) Install(program string) string {
 func (h *Home) WriteJSON(path string, v any) {
 	h.t.Helper()
 	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	h.WriteFile(path, string(data), 0o600)
 }
 
@@ -196,13 +194,9 @@ func (h *Home) WriteJSON(path string, v any) {
 func (h *Home) WriteFile(path, content string, mode fs.FileMode) {
 	h.t.Helper()
 	temp := path + ".new"
-	if err := testenv.WriteFile(temp, []byte(content), mode); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, testenv.WriteFile(temp, []byte(content), mode))
 	h.own(temp)
-	if err := os.Rename(temp, path); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, os.Rename(temp, path))
 }
 
 // WaitFile waits until the file is there and not empty, and returns its content.
@@ -267,9 +261,7 @@ func (h *Home) output(program string, args ...string) string {
 
 func (h *Home) mkdir(dir string) {
 	h.t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, os.MkdirAll(dir, 0o700))
 	h.own(dir)
 }
 
@@ -278,9 +270,7 @@ func (h *Home) own(path string) {
 	if h.uid < 0 {
 		return
 	}
-	if err := os.Chown(path, h.uid, h.uid); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, os.Chown(path, h.uid, h.uid))
 }
 
 func (h *Home) remove() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle/internal/modelserver"
+	"waggle/internal/test/testenv"
 )
 
 // The requests and turns of a model; package modelserver describes them.
@@ -39,9 +40,7 @@ type Model struct {
 func NewModel(t testing.TB, next Next) *Model {
 	t.Helper()
 	s, err := modelserver.Start(next, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

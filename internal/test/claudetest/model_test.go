@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/test/claudetest"
+	"waggle/internal/test/testenv"
 )
 
 // post asks the model, with tools unless it is the client's own question.
@@ -21,14 +22,10 @@ func post(t *testing.T, m *claudetest.Model, stream bool, tools, messages string
 	body := fmt.Sprintf(`{"model":"m1","stream":%t,"system":[{"type":"text","text":"write a title"}],"tools":%s,
 		"metadata":{"user_id":"{\"session_id\":\"s1\"}"},"messages":%s}`, stream, tools, messages)
 	resp, err := http.Post(m.URL()+"/v1/messages?beta=true", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -142,9 +139,7 @@ func TestTurns(t *testing.T) {
 // The full run installs the versions that the tests use.
 func TestVersions(t *testing.T) {
 	script, err := os.ReadFile("../../../.ci/full")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := fmt.Sprintf("\nclaude_versions=(%s %s %s)\n", claudetest.Explicit, claudetest.Implicit, claudetest.Newest)
 	if !strings.Contains(string(script), want) {
 		t.Errorf(".ci/full has no line %q", want)

@@ -15,9 +15,10 @@ import (
 
 // Session is an interactive client in a pane of the home's tmux server.
 type Session struct {
-	h    *Home
-	pane string
-	PID  int // of the client
+	h      *Home
+	socket string // of its tmux server
+	pane   string
+	PID    int // of the client
 }
 
 // Start starts an interactive session in Work. Without --permission-mode default
@@ -49,19 +50,29 @@ func (h *Home) StartProgram(dir string, env []string, program string, args ...st
 		tmux = append(tmux, "-e", v)
 	}
 	// env makes it two words at least, which tmux runs without a shell.
-	out := h.tmux(append(append(tmux, "env", program), args...)...)
-	pane, pid, _ := strings.Cut(strings.TrimSpace(out), " ")
-	s := &Session{h: h, pane: pane}
-	var err error
-	if s.PID, err = strconv.Atoi(pid); err != nil {
-		h.t.Fatalf("tmux new-session said %q", out)
+	return h.attach(h.socket, append(append(tmux, "env", program), args...)...)
+}
+
+// Pane is the client in the only pane of another tmux server of the home's user.
+func (h *Home) Pane(socket string) *Session {
+	h.t.Helper()
+	return h.attach(socket, "display-message", "-p", "#{pane_id} #{pane_pid}")
+}
+
+// attach runs a command of a tmux server that says a pane and its process.
+func (h *Home) attach(socket string, command ...string) *Session {
+	h.t.Helper()
+	s := &Session{h: h, socket: socket}
+	out := s.tmux(command...)
+	if _, err := fmt.Sscan(out, &s.pane, &s.PID); err != nil {
+		h.t.Fatalf("tmux %q said %q", command, out)
 	}
 	return s
 }
 
-func (h *Home) tmux(args ...string) string {
-	h.t.Helper()
-	return h.output("tmux", append([]string{"-f", "/dev/null", "-S", h.socket}, args...)...)
+func (s *Session) tmux(args ...string) string {
+	s.h.t.Helper()
+	return s.h.output("tmux", append([]string{"-f", "/dev/null", "-S", s.socket}, args...)...)
 }
 
 // paneGroups lists the process groups of the panes whose client still runs: the number
@@ -83,19 +94,19 @@ func (h *Home) paneGroups() []int {
 // Screen is the text on the terminal.
 func (s *Session) Screen() string {
 	s.h.t.Helper()
-	return s.h.tmux("capture-pane", "-p", "-t", s.pane)
+	return s.tmux("capture-pane", "-p", "-t", s.pane)
 }
 
 // Type types text as it is, without Enter.
 func (s *Session) Type(text string) {
 	s.h.t.Helper()
-	s.h.tmux("send-keys", "-t", s.pane, "-l", "--", text)
+	s.tmux("send-keys", "-t", s.pane, "-l", "--", text)
 }
 
 // Keys presses keys by their tmux names: Enter, Escape, Down, 1.
 func (s *Session) Keys(names ...string) {
 	s.h.t.Helper()
-	s.h.tmux(append([]string{"send-keys", "-t", s.pane, "--"}, names...)...)
+	s.tmux(append([]string{"send-keys", "-t", s.pane, "--"}, names...)...)
 }
 
 // WaitScreen waits until the screen matches the pattern, and returns the screen.
@@ -179,7 +190,7 @@ func (s *Session) Registered(what string, ok func(Registered) bool) Registered {
 // Ended reports whether the client has ended, and its exit status.
 func (s *Session) Ended() (status int, ended bool) {
 	s.h.t.Helper()
-	out := s.h.tmux("display-message", "-p", "-t", s.pane, "#{pane_dead} #{pane_dead_status}")
+	out := s.tmux("display-message", "-p", "-t", s.pane, "#{pane_dead} #{pane_dead_status}")
 	dead, code, _ := strings.Cut(strings.TrimSpace(out), " ")
 	status, _ = strconv.Atoi(code)
 	return status, dead == "1"

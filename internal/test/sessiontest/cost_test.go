@@ -35,15 +35,11 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	testenv.Long(t)
 	dir, err := os.MkdirTemp("", "wd") // not t.TempDir, whose removal fails on what a dying hook writes
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	d := &desk{t: t, dir: dir, store: session.At(filepath.Join(dir, "state"), time.Now)}
 	for _, sub := range []string{"state", "claude/sessions"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
 	}
 	if d.bin, err = exec.LookPath("waggle"); err != nil {
 		t.Fatal(err)
@@ -88,13 +84,9 @@ while read -r event line; do printf '%s' "$line" | '`+d.bin+`' hook claude "$eve
 		d.t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	s.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, cmd.Start())
 	d.t.Cleanup(func() {
 		_ = s.in.Close()
 		if all, err := d.store.Open(session.ID(id)); err == nil {
@@ -123,9 +115,7 @@ func (d *desk) open(id string) (r session.Request) {
 	d.t.Helper()
 	testenv.Eventually(d.t, "session "+id+" asks", func() bool {
 		one, err := d.store.Open(session.ID(id))
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		testenv.Must(d.t, err)
 		rs := one.Requests()
 		if len(rs) > 0 {
 			r = rs[len(rs)-1]
@@ -161,9 +151,7 @@ func TestAnswerCost(t *testing.T) {
 		s.hook(t, "PermissionRequest", fmt.Sprintf(`,"tool_name":"Bash","tool_input":{"command":"true %d"}`, i))
 		r := d.open("cost")
 		one, err := d.store.Open("cost")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		live := session.Processes()
 		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, session.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
 		began := time.Now()
@@ -207,13 +195,9 @@ func TestNothingCost(t *testing.T) {
 		testenv.Measured(t, "%s, from start to end of the process: %s; load %s", what, spread(times), load())
 	}
 	measure("a program that does nothing (true), to compare", "true")
-	if err := os.Remove(filepath.Dir(d.store.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Dir(d.store.Dir)))
 	measure("a hook without STATE", d.bin, "hook", "claude", "PreToolUse")
-	if err := os.MkdirAll(d.store.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(d.store.Dir, 0o700))
 	measure("a PreToolUse hook that remembers its call", d.bin, "hook", "claude", "PreToolUse")
 }
 
@@ -271,9 +255,7 @@ func used(t *testing.T, pids []int) (sum time.Duration) {
 func memory(t *testing.T, pid int, key string) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
 		if len(f) > 1 && f[0] == key {

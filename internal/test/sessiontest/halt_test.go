@@ -22,11 +22,11 @@ func TestHalt(t *testing.T) {
 		asks := func(r claudetest.Request) claudetest.Turn {
 			switch since := r.Since("go on"); {
 			case since == 0:
-				return mark("third")
+				return claudetest.Mark("third")
 			case since > 0:
 				return claudetest.Say("said again")
 			case r.Turns() < 2:
-				return mark([]string{"first", "second"}[r.Turns()])
+				return claudetest.Mark([]string{"first", "second"}[r.Turns()])
 			}
 			return claudetest.Say("refused")
 		}
@@ -34,41 +34,41 @@ func TestHalt(t *testing.T) {
 			"marker-asks": asks,
 			"marker-runs": claudetest.Script(claudetest.Bash("touch began && cat gate"), claudetest.Bash("cat next"), claudetest.Say("never said")),
 		}))
-		s := w.h.Start("--permission-mode", "default", "marker-asks")
+		s := w.H.Start("--permission-mode", "default", "marker-asks")
 		r := w.asked(">>first")
 		s.WaitScreen(`first\s(?s:.*)` + dialog)
-		if out := w.ok("stop", "--all"); !strings.Contains(out, "1 session of yours goes on") {
+		if out := w.OK("stop", "--all"); !strings.Contains(out, "1 session of yours goes on") {
 			t.Errorf("without --sessions: %s", out)
 		}
-		if out := w.ok("stop", "--all", "--sessions", "-m", "wrong branch"); !strings.Contains(out, "was denied "+r.Handle) {
+		if out := w.OK("stop", "--all", "--sessions", "-m", "wrong branch"); !strings.Contains(out, "was denied "+r.Handle) {
 			t.Errorf("with --sessions: %s", out)
 		}
 		w.state(">>first", session.StateAnswered)
 		s.WaitScreen("wrong branch")
 		idle := func(what string) {
 			claudetest.Until(t, func() string { return what + ": it is not idle: " + s.Screen() }, func() bool {
-				return strings.Contains(w.ok("status", "--json"), `"state": "idle"`)
+				return strings.Contains(w.OK("status", "--json"), `"state": "idle"`)
 			})
 		}
 		idle("after its denial")
-		w.ran("first", 0)
+		w.Ran("first", 0)
 
 		// It goes on when its person types.
 		s.Ask("go on")
 		s.Choose(`third\s(?s:.*)`+dialog, "1")
 		s.WaitScreen("said again")
-		w.ran("second", 0)
-		w.ran("third", 1)
+		w.Ran("second", 0)
+		w.Ran("third", 1)
 
 		// A call that its own rules allow, and of which no hook asks anybody. It runs when all is stopped.
-		gate := filepath.Join(w.h.Work, "gate")
+		gate := filepath.Join(w.H.Work, "gate")
 		if err := errors.Join(syscall.Mkfifo(gate, 0o600), os.Chmod(gate, 0o666)); err != nil { // the client may be another user's
 			t.Fatal(err)
 		}
-		runs := w.h.Start("--permission-mode", "default", "--allowedTools", "Bash(touch:*),Bash(cat:*)", "--", "marker-runs")
-		began := func() bool { _, err := os.Stat(filepath.Join(w.h.Work, "began")); return err == nil }
+		runs := w.H.Start("--permission-mode", "default", "--allowedTools", "Bash(touch:*),Bash(cat:*)", "--", "marker-runs")
+		began := func() bool { _, err := os.Stat(filepath.Join(w.H.Work, "began")); return err == nil }
 		claudetest.Until(t, func() string { return "it does not begin: " + runs.Screen() }, began)
-		w.ok("stop", "--all", "--sessions")
+		w.OK("stop", "--all", "--sessions")
 		claudetest.Until(t, func() string { return "its call does not run: " + runs.Screen() }, func() bool {
 			f, err := os.OpenFile(gate, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 			return err == nil && f.Close() == nil

@@ -17,16 +17,16 @@ const teams = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1"
 
 // rows are the sessions that status lists; none while there is nothing to list.
 func (w *world) rows() []decide.SessionRow {
-	w.t.Helper()
+	w.T.Helper()
 	var doc struct {
 		Sessions []decide.SessionRow `json:"sessions"`
 	}
-	s := w.run("status", "--json")
-	if s.code == 9 {
+	s := w.Run("status", "--json")
+	if s.Code == 9 {
 		return nil
 	}
-	if err := testenv.Decode([]byte(s.out), &doc); s.code != 0 || err != nil {
-		w.t.Fatalf("status --json: exit %d, %v: %s%s", s.code, err, s.out, s.err)
+	if err := testenv.Decode([]byte(s.Out), &doc); s.Code != 0 || err != nil {
+		w.T.Fatalf("status --json: exit %d, %v: %s%s", s.Code, err, s.Out, s.Err)
 	}
 	return doc.Sessions
 }
@@ -37,7 +37,7 @@ func crew(mates ...string) claudetest.Next {
 	scripts := map[string]claudetest.Next{}
 	for _, name := range mates {
 		spawns = append(spawns, claudetest.Spawn(name, "you are marker-"+name))
-		scripts["marker-"+name] = claudetest.Script(mark(name), claudetest.Say(name+" is done"))
+		scripts["marker-"+name] = claudetest.Script(claudetest.Mark(name), claudetest.Say(name+" is done"))
 	}
 	scripts["marker-lead"] = claudetest.Script(claudetest.Together(spawns...), claudetest.Say("they are at work"))
 	return claudetest.ByMarker(scripts)
@@ -52,8 +52,8 @@ func TestMates(t *testing.T) {
 		}
 		mates := []string{"ann", "bob", "cid"}
 		w := newWorld(t, version, crew(mates...))
-		w.ok("away", "on") // else their dialogs come at once
-		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
+		w.OK("away", "on") // else their dialogs come at once
+		s := w.H.StartIn(w.H.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
 		handles := map[string]string{}
 		for _, name := range mates {
 			r := w.asked(">>" + name)
@@ -81,8 +81,8 @@ func TestMates(t *testing.T) {
 			if name == "bob" {
 				args = []string{"deny", handles[name], "-m", "not you"}
 			}
-			w.ok(args...)
-			b := w.m.Await("the result of "+name, func(r claudetest.Request) bool {
+			w.OK(args...)
+			b := w.M.Await("the result of "+name, func(r claudetest.Request) bool {
 				return strings.Contains(r.First(), "marker-"+name) && r.Turns() == 1 && len(r.Results()) == 1
 			}).Results()[0]
 			if denied := name == "bob"; b.IsError != denied || denied && !strings.Contains(b.Text, "not you") {
@@ -98,9 +98,9 @@ func TestMates(t *testing.T) {
 				t.Errorf("after %d answers %d requests are open", i+1, open)
 			}
 		}
-		w.ran("ann", 1)
-		w.ran("cid", 1)
-		w.ran("bob", 0)
+		w.Ran("ann", 1)
+		w.Ran("cid", 1)
+		w.Ran("bob", 0)
 		w.once(3)
 		w.quiet()
 	})
@@ -114,7 +114,7 @@ func TestMateUnattended(t *testing.T) {
 			t.Skip("this version makes a team only when it is told to")
 		}
 		w := newWorld(t, version, crew("ann"))
-		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
+		s := w.H.StartIn(w.H.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "in-process", "you are marker-lead")
 		at := func() (row decide.SessionRow) {
 			for _, r := range w.rows() {
 				if r.Under != "" && strings.Contains(r.Why, "answer in its own terminal") {
@@ -123,20 +123,20 @@ func TestMateUnattended(t *testing.T) {
 			}
 			return row
 		}
-		claudetest.Until(w.t, func() string { return "no row of the teammate waits\n" + s.Screen() + w.ok("status") }, func() bool { return at().Name != "" })
+		claudetest.Until(w.T, func() string { return "no row of the teammate waits\n" + s.Screen() + w.OK("status") }, func() bool { return at().Name != "" })
 		if row := at(); row.Name != "ann" || row.State != session.RowWaitingHuman || len(row.Handles) > 0 || !strings.Contains(row.Why, ">>ann") {
 			t.Errorf("the row is %+v", row)
 		}
 		if r, ok := w.find(">>ann"); !ok || !r.Left() {
 			t.Errorf("%s, %+v", r.State, r.Closed)
 		}
-		w.ran("ann", 0)
+		w.Ran("ann", 0)
 		s.Choose(dialog, "1")
-		w.m.Await("ann's result", func(r claudetest.Request) bool {
+		w.M.Await("ann's result", func(r claudetest.Request) bool {
 			return strings.Contains(r.First(), "marker-ann") && r.Turns() == 1 && len(r.Results()) == 1
 		})
-		w.ran("ann", 1)
-		claudetest.Until(w.t, func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool { return at().Name == "" })
+		w.Ran("ann", 1)
+		claudetest.Until(w.T, func() string { return "answered, it is listed as before: " + w.OK("status") }, func() bool { return at().Name == "" })
 		w.quiet()
 	})
 }
@@ -149,9 +149,9 @@ func TestPaneMate(t *testing.T) {
 			t.Skip("this version makes a team only when it is told to")
 		}
 		w := newWorld(t, version, crew("bob"))
-		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "tmux", "you are marker-lead")
+		s := w.H.StartIn(w.H.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "tmux", "you are marker-lead")
 		var row decide.SessionRow
-		claudetest.Until(w.t, func() string { return "no row says answer at the lead\n" + s.Screen() + w.ok("status") }, func() bool {
+		claudetest.Until(w.T, func() string { return "no row says answer at the lead\n" + s.Screen() + w.OK("status") }, func() bool {
 			for _, r := range w.rows() {
 				if strings.Contains(r.Why, "answer at the lead") {
 					row = r
@@ -163,13 +163,13 @@ func TestPaneMate(t *testing.T) {
 		if row.Name != "bob" || row.Under == "" || row.State != session.RowWaitingHuman || len(row.Handles) > 0 || !strings.Contains(row.Why, "Bash") {
 			t.Errorf("the row is %+v", row)
 		}
-		w.ran("bob", 0)
+		w.Ran("bob", 0)
 		s.Choose(dialog, "1")
-		w.m.Await("bob's result", func(r claudetest.Request) bool {
+		w.M.Await("bob's result", func(r claudetest.Request) bool {
 			return strings.Contains(r.First(), "marker-bob") && r.Turns() == 1 && len(r.Results()) == 1
 		})
-		w.ran("bob", 1)
-		claudetest.Until(w.t, func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool {
+		w.Ran("bob", 1)
+		claudetest.Until(w.T, func() string { return "answered, it is listed as before: " + w.OK("status") }, func() bool {
 			return !slices.ContainsFunc(w.rows(), func(r decide.SessionRow) bool { return strings.Contains(r.Why, "answer at the lead") })
 		})
 	})
