@@ -92,8 +92,7 @@ func TestNobodyAttendsSideBySide(t *testing.T) {
 	w.nobody = true
 	run := func(event, extra string) {
 		t.Helper()
-		h := w.hook()
-		h.Client = session.Codex
+		h := w.codex()
 		w.run(h, event, extra)
 		w.kill(h.Self.PID)
 	}
@@ -155,9 +154,7 @@ func TestNobodyAttendsMain(t *testing.T) {
 	w := newWorld(t)
 	w.nobody = true
 	a := w.ask(w.hook(), bash("ls"))
-	if _, err := w.decide(verdict(w.last(), true)); err != nil {
-		t.Fatal(err)
-	}
+	w.decided(verdict(w.last(), true))
 	if out := a.end(t); !strings.Contains(out, `"allow"`) {
 		t.Errorf("printed %q", out)
 	}
@@ -169,8 +166,7 @@ func TestNobodyAttendsRules(t *testing.T) {
 	w := newWorld(t)
 	w.nobody = true
 	w.rules = allowing(t, "Bash(ls:*)")
-	h := w.hook()
-	h.Client = session.Codex
+	h := w.codex()
 	if out := w.run(h, "PermissionRequest", bash("ls -l")); !strings.Contains(out, `"allow"`) {
 		t.Errorf("printed %q", out)
 	}
@@ -296,8 +292,7 @@ func TestTerminalGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.makeState()
-	h := w.hook()
-	h.Client = session.Codex
+	h := w.codex()
 	w.run(h, "SessionStart", "")
 	sees(t, w, process(601), process(602))
 	h = w.hook()
@@ -323,12 +318,10 @@ func TestTerminalGone(t *testing.T) {
 
 	// The hook looks by itself, too.
 	v := newWorld(t)
-	h = v.hook()
-	h.Client = session.Codex
+	h = v.codex()
 	v.run(h, "SessionStart", "")
 	sees(t, v, process(601))
-	h = v.hook()
-	h.Client = session.Codex
+	h = v.codex()
 	a = v.ask(h, bash("ls"))
 	v.kill(601)
 	if out := a.end(t); out != "" || v.last().State != session.StateClosed {

@@ -50,8 +50,8 @@ type Outcome struct {
 func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live Liveness) (Outcome, error) {
 	var out Outcome
 	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		req, ok := f.request(v.Key)
-		if !ok {
+		req := f.byKey[v.Key]
+		if req == nil {
 			return nil, ErrUnknown
 		}
 		d, err := draft(f, req, v)
@@ -70,11 +70,7 @@ func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live L
 		out.Changed = true
 		return []journal.Draft{{Kind: recDecided, Must: true, Body: d}}, nil
 	})
-	s.View(func(f *Fold) {
-		if req, ok := f.request(v.Key); ok {
-			out.Request = *req
-		}
-	})
+	out.Request, _ = s.find(v.Key)
 	if err != nil {
 		out.Changed = false
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +100,7 @@ func (h Hook) ran(ctx context.Context, e Event) error {
 	if !s.any(func(r *Request) bool { return ranIs(r, e) }) {
 		return nil
 	}
-	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+	return s.append(ctx, h.writer(e.Session), func(f *Fold) ([]journal.Draft, error) {
 		var ds []journal.Draft
 		for _, r := range f.Requests {
 			if !ranIs(r, e) {
@@ -132,12 +133,7 @@ func ranIs(r *Request, e Event) bool {
 func (s *Session) any(of func(*Request) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.fold.Requests {
-		if of(r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.fold.Requests, of)
 }
 
 // turnOver closes what an agent asked in the turn that has ended.
@@ -150,33 +146,26 @@ func (h Hook) turnOver(ctx context.Context, e Event, event string) error {
 	if event == "TeammateIdle" && e.Teammate != "" {
 		of = func(r *Request) bool { return !r.over() && r.AgentName == e.Teammate }
 	}
-	if s.any(of) {
-		err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
-			return closeAll(f, of, "its turn ended: it was answered in the session's own dialog"), nil
-		})
+	return errors.Join(h.closeAll(ctx, s, of, "its turn ended: it was answered in the session's own dialog"), h.note(e, event))
+}
+
+// closeAll closes the requests that of is true for.
+func (h Hook) closeAll(ctx context.Context, s *Session, of func(*Request) bool, evidence string) error {
+	if !s.any(of) {
+		return nil
 	}
-	if nerr := h.note(e, event); err == nil {
-		err = nerr
-	}
-	return err
+	return s.append(ctx, h.writer(s.ID), func(f *Fold) ([]journal.Draft, error) { return closeAll(f, of, evidence), nil })
 }
 
 // note keeps the last event of a session or of a teammate in it.
 func (h Hook) note(e Event, event string) error {
-	name := e.AgentType
-	if e.Teammate != "" {
-		name = e.Teammate
-	}
 	of := selfFile
-	switch {
-	case e.Agent != "":
-		of = fileName(e.Agent)
-	case e.Teammate != "":
-		of = fileName(e.Teammate)
+	if who := cmp.Or(e.Agent, e.Teammate); who != "" {
+		of = fileName(who)
 	}
 	dir := filepath.Join(h.Store.dir(e.Session), agentsDir)
 	last := readSeen(filepath.Join(dir, of))
-	now := Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: cmp.Or(e.Mode, last.Mode)}
+	now := Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: cmp.Or(e.Teammate, e.AgentType), Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: cmp.Or(e.Mode, last.Mode)}
 	if of == selfFile {
 		now.Transcript, now.Terminals = last.Transcript, last.Terminals
 		if _, err := os.Stat(e.Transcript); err == nil && filepath.IsAbs(e.Transcript) {
@@ -213,12 +202,7 @@ func (h Hook) prompted(ctx context.Context, e Event) error {
 		return err
 	}
 	of := func(r *Request) bool { return r.Left() && r.Agent == e.Agent }
-	if s.any(of) {
-		err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
-			return closeAll(f, of, "its person has typed the next words: it was answered in the session's own dialog"), nil
-		})
-	}
-	return errors.Join(err, h.note(e, "UserPromptSubmit"))
+	return errors.Join(h.closeAll(ctx, s, of, "its person has typed the next words: it was answered in the session's own dialog"), h.note(e, "UserPromptSubmit"))
 }
 
 // readSeen reads one last event; it is zero when there is none, or it cannot be read.
@@ -263,8 +247,7 @@ func (s *Session) LastSeen() []Seen {
 
 // fileName is an agent's id as a file name.
 func fileName(id string) string {
-	e := Event{Agent: id}
-	return "a-" + callName(e)
+	return "a-" + callName(Event{Agent: id})
 }
 
 // quick replaces a small file by rename, without a flush.

@@ -72,12 +72,6 @@ func newFold(id ID) *Fold {
 	return &Fold{byKey: map[record.Key]*Request{}, id: id, uid: uidOf(id)}
 }
 
-// request finds a request.
-func (f *Fold) request(k record.Key) (*Request, bool) {
-	r, ok := f.byKey[k]
-	return r, ok
-}
-
 // Apply implements journal.Fold. A record that does not fit has no effect: no appended record may
 // make a session unreadable.
 func (f *Fold) Apply(r journal.Record) error {

@@ -100,8 +100,8 @@ func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer
 	return nil
 }
 
-func (h Hook) writer(e Event) journal.Writer {
-	return journal.Writer{Instance: string(e.Session), PID: h.Self.PID}
+func (h Hook) writer(id ID) journal.Writer {
+	return journal.Writer{Instance: string(id), PID: h.Self.PID}
 }
 
 // process finds the session's own process among the hook's ancestors: the registered
@@ -148,7 +148,7 @@ func (h Hook) began(ctx context.Context, e Event) error {
 	if b.Shared {
 		b.Pane = "" // the environment is that of another session
 	}
-	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+	return s.append(ctx, h.writer(e.Session), func(f *Fold) ([]journal.Draft, error) {
 		if f.Process != nil && f.Ended == nil && f.Process.Process == id && f.Process.Cwd == e.Cwd {
 			return nil, nil // a session that was compacted or cleared starts again in its process
 		}
@@ -173,7 +173,7 @@ func (h Hook) ended(ctx context.Context, e Event) error {
 	if err != nil {
 		return err
 	}
-	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+	return s.append(ctx, h.writer(e.Session), func(f *Fold) ([]journal.Draft, error) {
 		if f.Process == nil && len(f.Requests) == 0 || f.Ended != nil {
 			return nil, nil
 		}
@@ -216,13 +216,15 @@ func (h Hook) holds(r Request) bool { return h.Client.serial() || r.Agent != "" 
 
 // leave closes a request that is asked in the session's own dialog now.
 func (h Hook) leave(ctx context.Context, s *Session, r Request, why string) error {
-	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
-	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.request(r.Key)
-		if !ok || now.State != StateOpen {
+	return h.close(ctx, s, Closed{Key: r.Key, Evidence: why + ": it is asked in the session's own dialog", Unsaid: true, Left: true})
+}
+
+// close closes a request, if it is open.
+func (h Hook) close(ctx context.Context, s *Session, b Closed) error {
+	return s.append(ctx, h.writer(s.ID), func(f *Fold) ([]journal.Draft, error) {
+		if now := f.byKey[b.Key]; now == nil || now.State != StateOpen {
 			return nil, nil
 		}
-		b := Closed{Key: r.Key, Evidence: why + ": it is asked in the session's own dialog", Unsaid: true, Left: true}
 		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
 	})
 }
@@ -246,7 +248,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	id, why := h.process(s, e)
 	b := Asked{Client: h.Client, Key: k, Digest: record.DigestOf(uidOf(e.Session), k, a), Ask: a, Form: form, Hook: h.Self, Session: id, Why: why,
 		Agent: e.Agent, AgentName: e.AgentType, Mode: e.Mode, Suggestions: e.Suggestions}
-	err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+	err = s.append(ctx, h.writer(e.Session), func(f *Fold) ([]journal.Draft, error) {
 		var ds []journal.Draft
 		if why == "" {
 			ds = closeAll(f, func(r *Request) bool {
@@ -262,13 +264,8 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	if err != nil {
 		return Request{}, err
 	}
-	var req Request
-	s.View(func(f *Fold) {
-		if r, ok := f.request(k); ok {
-			req = *r
-		}
-	})
-	if req.ID == "" {
+	req, ok := s.find(k)
+	if !ok {
 		return req, errors.New("the request is not in the journal that it was written to")
 	}
 	return req, nil
@@ -339,7 +336,6 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 	if watch != nil {
 		changed = watch.Events
 	}
-	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
 	open := h.dialog(r)
 	if watch != nil && open.file != "" {
 		_ = watch.Add(open.file) // the tick looks too
@@ -356,12 +352,13 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case !ok || now.State == StateClosed:
 			return nil
 		case now.State == StateDecided:
-			return h.give(ctx, s, w, now, out)
+			return h.give(ctx, s, now, out)
 		}
 		h.waiting(s)
 		if open.gone() {
 			if open.since(h.Store.Now()) >= sureAfter {
-				return h.closeInDialog(ctx, s, w, r)
+				// The next event tells what was answered there (evidence.go).
+				return h.close(ctx, s, Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", InDialog: true, Unsaid: true})
 			}
 			sure.Reset(sureAfter)
 		}
@@ -372,10 +369,10 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 			return h.leave(ctx, s, r, fmt.Sprintf("no answer within %s", h.Wait))
 		case <-t.C:
 			if r.Why == "" && h.Live.dead(r.Session) {
-				return h.close(ctx, s, w, r, "its session has ended")
+				return h.close(ctx, s, Closed{Key: r.Key, Evidence: "its session has ended"})
 			}
 			if h.Client.serial() && s.terminalGone(h.Live) {
-				return h.close(ctx, s, w, r, goneTerminal)
+				return h.close(ctx, s, Closed{Key: r.Key, Evidence: goneTerminal})
 			}
 		case <-ctx.Done():
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -384,7 +381,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 			if h.Client.serial() { // its dialog was not shown yet
 				why = goneTerminal
 			}
-			return h.close(late, s, w, r, why)
+			return h.close(late, s, Closed{Key: r.Key, Evidence: why})
 		}
 	}
 }
@@ -397,6 +394,7 @@ func (h Hook) waiting(s *Session) {
 	h.Waiting(s, slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.State != StateOpen || r.Why != "" || h.Live.dead(r.Hook) }))
 }
 
+// find is a request as it is now.
 func (s *Session) find(k record.Key) (Request, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -406,32 +404,10 @@ func (s *Session) find(k record.Key) (Request, bool) {
 	return Request{}, false
 }
 
-// closeInDialog closes a request whose dialog is closed. The next event tells what was answered there
-// (evidence.go).
-func (h Hook) closeInDialog(ctx context.Context, s *Session, w journal.Writer, r Request) error {
-	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.request(r.Key)
-		if !ok || now.State != StateOpen {
-			return nil, nil
-		}
-		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", InDialog: true, Unsaid: true}
-		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
-	})
-}
-
-func (h Hook) close(ctx context.Context, s *Session, w journal.Writer, r Request, why string) error {
-	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.request(r.Key)
-		if !ok || now.State != StateOpen {
-			return nil, nil
-		}
-		return []journal.Draft{closing(now, why, false)}, nil
-	})
-}
-
 // give records that the client gets the answer and prints it. It prints nothing for a request that
 // was closed meanwhile.
-func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request, out io.Writer) error {
+func (h Hook) give(ctx context.Context, s *Session, r Request, out io.Writer) error {
+	w := h.writer(s.ID)
 	answer, err := reply(r)
 	if err != nil {
 		return errors.Join(err, s.append(ctx, w, func(*Fold) ([]journal.Draft, error) {
@@ -440,8 +416,8 @@ func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request,
 	}
 	given := false
 	err = s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
-		now, ok := f.request(r.Key)
-		if given = ok && now.State == StateDecided; !given {
+		now := f.byKey[r.Key]
+		if given = now != nil && now.State == StateDecided; !given {
 			return nil, nil
 		}
 		return []journal.Draft{{Kind: recAnswered, Must: true, Body: Answered{Key: r.Key}}}, nil

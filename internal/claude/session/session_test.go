@@ -92,6 +92,13 @@ func (w *world) hook(parents ...int) session.Hook {
 	}
 }
 
+// codex is a hook of a client that shows its own dialog only after the hook.
+func (w *world) codex() session.Hook {
+	h := w.hook()
+	h.Client = session.Codex
+	return h
+}
+
 func event(name string, id session.ID, extra string) string {
 	return `{"session_id":"` + string(id) + `","cwd":"/w","permission_mode":"default","hook_event_name":"` + name + `"` + extra + `}`
 }
@@ -184,6 +191,13 @@ func (w *world) decide(v session.Answer) (session.Outcome, error) {
 	return w.open().Decide(context.Background(), operator, v, w.live())
 }
 
+// decided answers a request, which must take it.
+func (w *world) decided(v session.Answer) {
+	w.t.Helper()
+	_, err := w.decide(v)
+	testenv.Must(w.t, err)
+}
+
 func verdict(r session.Request, allow bool) session.Answer {
 	return session.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, Via: "approve"}
 }
@@ -253,9 +267,7 @@ func TestWaiting(t *testing.T) {
 	if got := <-told; !slices.Equal(got, []record.Key{first.Key, second.Key}) {
 		t.Errorf("%v waits", got)
 	}
-	if _, err := w.decide(verdict(second, true)); err != nil {
-		t.Fatal(err)
-	}
+	w.decided(verdict(second, true))
 	a.end(t)
 	var last []record.Key
 	for len(told) > 0 {
@@ -264,9 +276,7 @@ func TestWaiting(t *testing.T) {
 	if !slices.Equal(last, []record.Key{first.Key}) {
 		t.Errorf("at the end %v waits", last)
 	}
-	if _, err := w.decide(verdict(first, true)); err != nil {
-		t.Fatal(err)
-	}
+	w.decided(verdict(first, true))
 	other.end(t)
 }
 
@@ -319,11 +329,7 @@ func TestOnce(t *testing.T) {
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			_, errs[i] = w.decide(verdict(r, i%2 == 0))
-		}()
+		wg.Go(func() { _, errs[i] = w.decide(verdict(r, i%2 == 0)) })
 	}
 	wg.Wait()
 	r = w.last()
@@ -445,9 +451,7 @@ func TestAsksSideBySide(t *testing.T) {
 			if open := w.open().Live(w.live()); len(open) != 3 {
 				t.Fatalf("%d of 3 are open", len(open))
 			}
-			if _, err := w.decide(verdict(w.requests()[1], true)); err != nil {
-				t.Fatal(err)
-			}
+			w.decided(verdict(w.requests()[1], true))
 			if out := asked[1].end(t); !strings.Contains(out, `"allow"`) {
 				t.Errorf("printed %q", out)
 			}
@@ -480,7 +484,7 @@ func TestHookKilled(t *testing.T) {
 	if open := w.open().Live(w.live()); len(open) != 0 {
 		t.Errorf("still listed: %+v", open)
 	}
-	testenv.Must(t, w.open().Tidy(context.Background(), operator, w.live()))
+	testenv.Must(t, w.store.TidyAll(context.Background(), operator, w.live()))
 	if r := w.last(); r.State != session.StateClosed {
 		t.Errorf("state %s", r.State)
 	}
@@ -559,9 +563,7 @@ func TestCodex(t *testing.T) {
 	if _, err := w.decide(v); err == nil {
 		t.Error("a changed input was taken")
 	}
-	if _, err := w.decide(verdict(w.last(), true)); err != nil {
-		t.Fatal(err)
-	}
+	w.decided(verdict(w.last(), true))
 	if out := a.end(t); !strings.Contains(out, `{"behavior":"allow"}`) {
 		t.Errorf("printed %q", out)
 	}
