@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func checkArgs(args []string) error {
 		follows, known := arguments[name]
 		switch {
 		case !known:
-			return fmt.Errorf("args: %q is not one that a member may be given; those are %s", clipped(args[i]), strings.Join(argumentNames(), ", "))
+			return fmt.Errorf("args: %q is not one that a member may be given; those are %s", clipped(args[i]), strings.Join(slices.Sorted(maps.Keys(arguments)), ", "))
 		case has && (!follows || value == ""):
 			return fmt.Errorf("args: %q has a value that it does not take, or none", clipped(args[i]))
 		case follows && !has:
@@ -62,15 +63,6 @@ func checkArgs(args []string) error {
 		}
 	}
 	return nil
-}
-
-func argumentNames() []string {
-	var names []string
-	for name := range arguments {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Read reads a member's settings by exact field name.
@@ -434,12 +426,12 @@ func (a *Agent) play(ctx context.Context, w agent.Work, t *turn, mode, words str
 	return a.result(ctx, w, t, e, err)
 }
 
-// inTime is what a turn returns when its work's time may be over.
+// inTime is what a turn returns when its work's time may be over: a turn that its task's timeout has ended failed.
 func inTime(ctx context.Context, w agent.Work, r agent.Result, err error) (agent.Result, error) {
-	if ended, late := late(ctx, w); err != nil && late {
-		return ended, nil
+	if err == nil || w.Task == nil || w.Task.Timeout <= 0 || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return r, err
 	}
-	return r, err
+	return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, nil
 }
 
 // words are the user line of a turn with work.
@@ -465,14 +457,6 @@ func where(ctx context.Context, w agent.Work) (_ context.Context, dir string, ca
 	return ctx, w.Task.Cwd, cancel
 }
 
-// late is the result of a turn that its task's timeout has ended.
-func late(ctx context.Context, w agent.Work) (agent.Result, bool) {
-	if w.Task == nil || w.Task.Timeout <= 0 || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return agent.Result{}, false
-	}
-	return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, true
-}
-
 // begins is the client's mode at the begin of a turn, in a mode of the team.
 func (s Spec) begins(w agent.Work, mode policy.Mode) string {
 	if w.Task != nil && w.Task.PlanRequired {
@@ -492,14 +476,11 @@ func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err 
 	owed, limit, trouble := t.planning, t.limit, t.trouble
 	t.mu.Unlock()
 	r := agent.Result{Summary: firstLine(e.Text)}
-	ended, late := late(ctx, w)
 	switch {
 	case err != nil && errors.Is(err, ErrEnded) && ctx.Err() == nil:
 		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil && late:
-		return ended, nil
 	case err != nil:
-		return agent.Result{}, err
+		return inTime(ctx, w, agent.Result{}, err)
 	case e.Failed && (limit.Rejected || e.Status == 429):
 		t.o.limited = "a usage limit"
 		return agent.Result{}, &agent.Limited{Until: limit.Until, Reason: limit.reason()}
@@ -657,9 +638,7 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 			return nil, err
 		}
 	}
-	if o.tools, err = toolsOf(place, h, t.Hook, o.private); err != nil {
-		return nil, err
-	}
+	o.tools = toolsOf(place, h, t.Hook, o.private)
 	if o.shells, err = shellsOf(place, o.private, dir, t.Hook); err != nil {
 		return nil, err
 	}

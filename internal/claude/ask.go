@@ -102,7 +102,7 @@ func (t *asker) call(ctx context.Context, a Asked) Reply {
 	}
 	t.claims[a.UseID] = c
 	r := allow(c.Input)
-	if _, ok := r.allowed(); !ok {
+	if !r.allowed() {
 		delete(t.claims, a.UseID)
 		_ = c.Done(t.ctx, agent.Ran{Failed: true, Err: r.Words() + ", so it was not run"})
 		return r

@@ -509,8 +509,8 @@ func deny(words string) Reply {
 	return Reply{words: words}
 }
 
-// allowed reports whether the call runs, and with what.
-func (r Reply) allowed() (input []byte, ok bool) { return r.input, r.input != nil }
+// allowed reports whether the call runs.
+func (r Reply) allowed() bool { return r.input != nil }
 
 // Words is the reason of a denial.
 func (r Reply) Words() string { return r.words }

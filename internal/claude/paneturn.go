@@ -196,7 +196,7 @@ func (t *paneTurn) leave(d *dialog) {
 // verdict tells the client what became of a plan whose dialog the pane has closed meanwhile.
 func (t *paneTurn) verdict(r Reply) {
 	words := "Your plan is approved: carry it out."
-	if _, ok := r.allowed(); !ok {
+	if !r.allowed() {
 		words = "Your plan is not approved. " + r.Words()
 	}
 	t.p.mu.Lock()
@@ -461,14 +461,11 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 	owed := t.required && t.planning
 	t.mu.Unlock()
 	r := agent.Result{Summary: firstLine(last)}
-	ended, late := late(t.ctx, w)
 	switch {
 	case err != nil && errors.Is(err, ErrEnded) && t.ctx.Err() == nil:
 		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil && late:
-		return ended, nil
 	case err != nil:
-		return agent.Result{}, err
+		return inTime(t.ctx, w, agent.Result{}, err)
 	case failed != "" && trouble == rateLimited:
 		t.s.limited = "a usage limit"
 		return agent.Result{}, &agent.Limited{Reason: "a usage limit is reached"}

@@ -54,7 +54,7 @@ func Listen(temp string, refuse func(context.Context, Event) (reason string), he
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Second{dir: dir, l: l, path: path, refuse: refuse, heed: heed, stop: stop}
-	s.wg.Go(func() { s.serve(ctx) })
+	s.wg.Go(func() { accept(ctx, l, &s.wg, s.one) })
 	return s, nil
 }
 
@@ -72,21 +72,22 @@ func (s *Second) Close() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-func (s *Second) serve(ctx context.Context) {
+// accept serves each caller of a listener in a goroutine of its own, until ctx or the listener ends.
+func accept(ctx context.Context, l net.Listener, wg *sync.WaitGroup, one func(context.Context, net.Conn)) {
 	for {
-		c, err := s.l.Accept()
+		c, err := l.Accept()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			select { // for example no descriptors: hooks block their calls meanwhile
+			select { // for example no descriptors: hooks block their calls meanwhile, and commands fail
 			case <-ctx.Done():
 				return
 			case <-time.After(50 * time.Millisecond):
 			}
 			continue
 		}
-		s.wg.Go(func() { s.one(ctx, c) })
+		wg.Go(func() { one(ctx, c) })
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"waggle/agent"
 	"waggle/internal/claude/claudeaccount"
@@ -71,7 +70,7 @@ func ListenShells(box agent.Shell, dir, work, program string) (*Shells, error) {
 		stop()
 		return nil, errors.Join(err, l.Close())
 	}
-	s.wg.Go(func() { s.serve(ctx) })
+	s.wg.Go(func() { accept(ctx, l, &s.wg, s.one) })
 	return s, nil
 }
 
@@ -171,24 +170,6 @@ func projectSettings(box agent.Shell, work string) ([]string, error) {
 
 // mcpName has a project's MCP servers.
 const mcpName = ".mcp.json"
-
-func (s *Shells) serve(ctx context.Context) {
-	for {
-		c, err := s.l.Accept()
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			select { // for example no descriptors: commands fail meanwhile
-			case <-ctx.Done():
-				return
-			case <-time.After(50 * time.Millisecond):
-			}
-			continue
-		}
-		s.wg.Go(func() { s.one(ctx, c) })
-	}
-}
 
 // shellAsk is what the prefix asks, and shellSaid what it is told: first the process to start, then, for
 // a shellEnded, how the command has ended.

@@ -47,9 +47,9 @@ type rpc struct {
 }
 
 // toolsOf starts the tool server of a client whose private directory is dir; nil: it has none.
-func toolsOf(p agent.Place, h agent.Host, program, dir string) (*ownTools, error) {
+func toolsOf(p agent.Place, h agent.Host, program, dir string) *ownTools {
 	if !p.Leads || len(h.Caller()) == 0 {
-		return nil, nil
+		return nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	in, out := io.Pipe()
@@ -61,7 +61,7 @@ func toolsOf(p agent.Place, h agent.Host, program, dir string) (*ownTools, error
 			Stdin: in, Output: &lines{each: s.take}, Reap: true})
 		_ = in.CloseWithError(errToolsEnded)
 	}()
-	return s, nil
+	return s
 }
 
 var errToolsEnded = errors.New("the tool server of this member has ended")

@@ -54,7 +54,7 @@ func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live L
 		if req == nil {
 			return nil, ErrUnknown
 		}
-		d, err := draft(f, req, v)
+		d, err := draft(req, v)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func ChangedDigest(r Request, input string) record.Digest {
 }
 
 // draft checks an answer against what was asked.
-func draft(f *Fold, req *Request, v Answer) (Decided, error) {
+func draft(req *Request, v Answer) (Decided, error) {
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
 		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
 	switch {

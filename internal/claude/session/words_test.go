@@ -16,13 +16,13 @@ import (
 )
 
 // register writes the registry entry of a living process.
-func register(t *testing.T, config string, pid int, name, more string) {
+func register(t *testing.T, config string, pid int, name string) {
 	t.Helper()
 	id, err := spawn.Identify(pid)
 	testenv.Must(t, err)
 	dir := filepath.Join(config, "sessions")
 	testenv.Must(t, os.MkdirAll(dir, 0o700))
-	text := fmt.Sprintf(`{"pid":%d,"sessionId":"s-%d","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"idle","name":%q%s}`, pid, pid, id.Start, name, more)
+	text := fmt.Sprintf(`{"pid":%d,"sessionId":"s-%d","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"idle","name":%q}`, pid, pid, id.Start, name)
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600))
 }
 
@@ -40,7 +40,7 @@ func TestNamesOf(t *testing.T) {
 		"12":        fmt.Sprintf("@%d", self),
 	} {
 		config := t.TempDir()
-		register(t, config, self, name, "")
+		register(t, config, self, name)
 		if got := (session.Names{ConfigDir: config, Live: live}).Of(self); got != want {
 			t.Errorf("session %q: %q, want %q", name, got, want)
 		}
@@ -54,12 +54,12 @@ func TestNamesOf(t *testing.T) {
 		return
 	}
 	config := t.TempDir()
-	register(t, config, parent, "above", "")
+	register(t, config, parent, "above")
 	names := session.Names{ConfigDir: config, Live: live}
 	if got := names.Of(self); got != "@above" {
 		t.Errorf("below a session: %q", got)
 	}
-	register(t, config, self, "above", "") // of one name: the nearest, by pid
+	register(t, config, self, "above") // of one name: the nearest, by pid
 	if got := names.Of(self); got != fmt.Sprintf("@%d", self) {
 		t.Errorf("two of one name: %q", got)
 	}
@@ -156,7 +156,7 @@ func TestSaidIsNoHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	config := t.TempDir()
-	register(t, config, os.Getpid(), "n", "")
+	register(t, config, os.Getpid(), "n")
 	id := session.ID(fmt.Sprint("s-", os.Getpid()))
 	testenv.Must(t, w.store.Say(t.Context(), journal.Writer{Operator: true}, id, session.Said{MsgID: "m1"}))
 	v := w.store.List(config, session.Processes())

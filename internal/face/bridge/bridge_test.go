@@ -105,13 +105,13 @@ func TestIdleStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.connect("ed")
+	r.connect()
 }
 
 // A message to an editor is pushed until the editor confirms it.
 func TestMail(t *testing.T) {
 	r := newRig(t)
-	e := r.connect("ed")
+	e := r.connect()
 	e.next("status")
 	r.desk.put("ed", mail.InboxEntry{ID: "one", Text: "first"})
 	r.desk.put("other", mail.InboxEntry{ID: "no", Text: "not for ed"})
@@ -121,7 +121,7 @@ func TestMail(t *testing.T) {
 	}
 	// The editor did not confirm the message: another connection of the id gets it again, and the
 	// first connection ends.
-	again := r.connect("ed")
+	again := r.connect()
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "one" {
 		t.Errorf("%v", f)
 	}
@@ -136,7 +136,7 @@ func TestMail(t *testing.T) {
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "two" {
 		t.Errorf("%v", f)
 	}
-	third := r.connect("ed")
+	third := r.connect()
 	if f := third.next("message"); f["entry"].(map[string]any)["id"] != "two" {
 		t.Errorf("what was taken came again: %v", f)
 	}
@@ -145,7 +145,7 @@ func TestMail(t *testing.T) {
 // The editor gets the questions when they come and go, and each message of the team once.
 func TestViews(t *testing.T) {
 	r := newRig(t)
-	e := r.connect("ed")
+	e := r.connect()
 	if f := e.next("pending"); len(f["pending"].([]any)) != 0 {
 		t.Errorf("%v", f)
 	}
@@ -189,7 +189,7 @@ func TestViews(t *testing.T) {
 func TestDecide(t *testing.T) {
 	r := newRig(t)
 	r.desk.set(func(v *bridge.View) { v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1"}}} })
-	e := r.connect("ed")
+	e := r.connect()
 	digest := strings.Repeat("a", 64)
 	for _, bad := range []string{
 		`{"op":"decide","ref":"x","id":"r1","digest":"` + digest[:16] + `","decision":"allow"}`,
@@ -229,7 +229,7 @@ func TestDecide(t *testing.T) {
 
 func TestSend(t *testing.T) {
 	r := newRig(t)
-	e := r.connect("ed")
+	e := r.connect()
 	e.say(`{"op":"send","ref":"1","to":"ann","text":"hello"}`)
 	if f := e.next("result"); f["ref"] != "1" || f["error"] != nil || len(f["sent"].([]any)) != 1 {
 		t.Errorf("%v", f)

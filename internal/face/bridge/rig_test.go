@@ -167,8 +167,9 @@ func (r *rig) dial(header http.Header, host string) (*editor, int, error) {
 	return &editor{r.t, ws, map[string]frame{}}, 0, nil
 }
 
-// connect is an editor with an accepted connection.
-func (r *rig) connect(id string) *editor {
+// connect is the editor ed with an accepted connection.
+func (r *rig) connect() *editor {
+	const id = "ed"
 	r.t.Helper()
 	e, _, err := r.dial(nil, "")
 	if err != nil {

@@ -119,8 +119,8 @@ func (c *Client) wake() {
 }
 
 // until waits for a condition, which it evaluates under the lock, at once and after every change.
-// It returns false when the timeout comes first. A condition that becomes true may change the state.
-func (c *Client) until(ctx context.Context, timeout <-chan time.Time, ok func() bool) (bool, error) {
+// It also returns when the timeout comes first. A condition that becomes true may change the state.
+func (c *Client) until(ctx context.Context, timeout <-chan time.Time, ok func() bool) error {
 	for {
 		c.mu.Lock()
 		changed, done, gone := c.changed, ok(), c.gone
@@ -130,16 +130,16 @@ func (c *Client) until(ctx context.Context, timeout <-chan time.Time, ok func() 
 		c.mu.Unlock()
 		switch {
 		case done:
-			return true, nil
+			return nil
 		case gone:
-			return false, ErrGone
+			return ErrGone
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			return false, nil
+			return nil
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (c *Client) until(ctx context.Context, timeout <-chan time.Time, ok func() 
 // enter waits for a turn in which to run a call, and asks for one when none runs. Until leave is
 // called, the turn does not end by itself.
 func (c *Client) enter(ctx context.Context) (t *turn, leave func(), err error) {
-	_, err = c.until(ctx, nil, func() bool {
+	err = c.until(ctx, nil, func() bool {
 		if c.turn == nil || c.turn.ended {
 			select {
 			case c.starts <- struct{}{}:
@@ -257,7 +257,7 @@ func (c *Client) Check(ctx context.Context, wait time.Duration) (Work, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	w := Work{Messages: []Mail{}}
-	_, err := c.until(ctx, timer.C, func() bool {
+	err := c.until(ctx, timer.C, func() bool {
 		t := c.turn
 		if t == nil || t.ended {
 			return false
@@ -294,8 +294,7 @@ func (c *Client) Complete(ctx context.Context, id, summary string, failed bool) 
 	if t == nil {
 		return false, nil
 	}
-	_, err = c.until(ctx, nil, func() bool { return c.turn != t })
-	return true, err
+	return true, c.until(ctx, nil, func() bool { return c.turn != t })
 }
 
 func letters(mails []protocol.Mail) []Mail {

@@ -59,10 +59,10 @@ func (j journey) play(t *testing.T, next func(p *person) claudetest.Next, plays 
 }
 
 // does types a command that ends by itself.
-func (p *person) does(code int, line string, shows ...string) string {
+func (p *person) does(line string, shows ...string) {
 	p.t.Helper()
 	p.commands++
-	return p.types("", code, line, shows...)
+	p.types("", 0, line, shows...)
 }
 
 // opens opens the full screen.
@@ -177,8 +177,8 @@ func TestScreenFirst(t *testing.T) {
 		if data, err := os.ReadFile(filepath.Join(p.shop, "greeting.txt")); err != nil || string(data) != "good day\n" {
 			p.t.Errorf("after the merge: %q, %v", data, err)
 		}
-		p.does(0, "waggle down")
-		p.does(0, "waggle gc", "nothing is left")
+		p.does("waggle down")
+		p.does("waggle gc", "nothing is left")
 	})
 }
 
@@ -210,7 +210,7 @@ func TestScreenEight(t *testing.T) {
 	}
 	journey{"J2, eight agents ask forty things", 3, 90}.play(t, func(*person) claudetest.Next { return claudetest.ByMarker(scripts) }, func(p *person) {
 		p.w.H.WriteFile(filepath.Join(p.shop, "team.yaml"), file+tasks, 0o600)
-		p.does(0, "waggle up --detach team.yaml")
+		p.does("waggle up --detach team.yaml")
 		p.opens("waggle", `[1-8] need you`)
 		all := func(script string) {
 			p.t.Helper()
@@ -256,7 +256,7 @@ func TestScreenEight(t *testing.T) {
 		if !told || !chosen {
 			p.t.Errorf("the models were told the reason: %t, and the answer: %t", told, chosen)
 		}
-		p.does(0, "waggle down")
+		p.does("waggle down")
 	})
 }
 
