@@ -150,15 +150,11 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 		if known && last.knows(ids) {
 			return markSplices(b.format, last, ids, b.o.Retention), nil
 		}
-		data, err := v.Bytes()
+		c, err := contentsOf(b.format, v, last, needIDs(last, ids))
 		if err != nil {
 			return nil, err
 		}
-		a, err := b.format.scan(data, last)
-		if err != nil {
-			return nil, err
-		}
-		return markSplices(b.format, parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
+		return markSplices(b.format, c, ids, b.o.Retention), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the mailbox was removed meanwhile

@@ -34,6 +34,14 @@ func ParseID(s string) (ID, error) {
 	return ID{hash, n}, nil
 }
 
+func set(ids []ID) map[ID]bool {
+	wanted := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	return wanted
+}
+
 // HashOf is the Hash of an entry's ID: protocol.Envelope.Hash.
 func HashOf(e protocol.Envelope) string { return e.Hash() }
 

@@ -2,7 +2,6 @@ package mailbox
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"waggle/internal/fs/atomicfile"
@@ -151,21 +150,16 @@ func (l Limits) near(size int64, more amount) bool {
 
 // count shows each entry that is unread, or whose time is not before since.
 func count(f format, v atomicfile.View, last *contents, since string, each func(e Entry, size int64, unread, lately bool)) (*contents, error) {
-	data, err := v.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	a, err := f.scan(data, last)
-	if err != nil {
-		return nil, err
-	}
-	lately := func(stamp string) bool { return strings.Compare(stamp, since) >= 0 }
-	c := parse(data, a, last, func(data []byte, el element) bool {
+	lately := func(stamp string) bool { return stamp >= since }
+	c, err := contentsOf(f, v, last, func(data []byte, el element) bool {
 		return el.read != readTrue || el.wild || lately(string(data[el.stamp:el.stampEnd]))
 	})
+	if err != nil {
+		return nil, err
+	}
 	for i, e := range c.entries {
 		if e.ID.Hash != "" {
-			each(e, int64(len(e.Raw)), a.elems[i].read != readTrue, lately(e.Envelope.Timestamp))
+			each(e, int64(len(e.Raw)), c.array.elems[i].read != readTrue, lately(e.Envelope.Timestamp))
 		}
 	}
 	return c, nil

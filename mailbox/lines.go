@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -176,6 +177,18 @@ func (c *contents) line(i int) (from, to int) {
 		return from, e.end + n + 1
 	}
 	return from, len(c.data)
+}
+
+// appendLine appends an entry as a line; white space between its tokens goes.
+func appendLine(dst []byte, raw json.RawMessage) []byte {
+	return append(jsontext.AppendCompact(dst, raw), '\n')
+}
+
+func linesOf(entries []Entry) (out []byte) {
+	for _, e := range entries {
+		out = appendLine(out, e.Raw)
+	}
+	return out
 }
 
 // mend removes the lines that are not JSON; every other line keeps its bytes.

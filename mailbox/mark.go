@@ -9,10 +9,7 @@ import (
 
 // markSplices marks the wanted entries read, or removes them.
 func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Splice {
-	wanted := make(map[ID]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
+	wanted := set(ids)
 	mark := make([]bool, len(c.entries))
 	unmarked := map[string]bool{} // hashes of which an entry stays unread
 	for i := range c.entries {

@@ -13,7 +13,6 @@ import (
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
-	"waggle/internal/json/jsontext"
 	"waggle/layout"
 	"waggle/protocol"
 )
@@ -228,7 +227,7 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 	if b.layout == JSONL {
 		var out []byte
 		for _, raw := range list {
-			out = append(jsontext.AppendCompact(out, raw), '\n')
+			out = appendLine(out, raw)
 		}
 		return append(out, tail...)
 	}
@@ -265,9 +264,5 @@ func ReadArchived(path string) ([]Entry, error) {
 // their mailbox, except for white space between tokens. A Dir with the layout JSONL reads the file.
 // Its data is flushed to the disk.
 func WriteLines(path string, entries []Entry) error {
-	var out []byte
-	for _, e := range entries {
-		out = append(jsontext.AppendCompact(out, e.Raw), '\n')
-	}
-	return atomicfile.WriteFile(path, out, atomicfile.Options{Sync: atomicfile.SyncData})
+	return atomicfile.WriteFile(path, linesOf(entries), atomicfile.Options{Sync: atomicfile.SyncData})
 }

@@ -63,14 +63,13 @@ func (a addition) lacking(f format, v atomicfile.View, last *contents) (addition
 	if err != nil || !slices.ContainsFunc(a.entries, func(e protocol.Envelope) bool { return bytes.Contains(data, []byte(e.MsgID)) }) {
 		return a, err
 	}
-	elems, err := f.scan(data, last)
+	there, err := contentsOf(f, v, last, nil)
 	if err != nil {
 		return a, err
 	}
-	there := parse(data, elems, last, nil).entries
 	kept := addition{once: true}
 	for i, e := range a.entries {
-		if !held(there, e) {
+		if !held(there.entries, e) {
 			kept.entries, kept.enc = append(kept.entries, e), append(kept.enc, a.enc[i])
 		}
 	}

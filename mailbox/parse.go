@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sort"
 
+	"waggle/internal/fs/atomicfile"
 	"waggle/protocol"
 )
 
@@ -24,6 +26,19 @@ func (c *contents) unreads() []Entry {
 		list = append(list, c.entries[i])
 	}
 	return list
+}
+
+// contentsOf scans and parses the file in v, with last and need as of parse.
+func contentsOf(f format, v atomicfile.View, last *contents, need func([]byte, element) bool) (*contents, error) {
+	data, err := v.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	a, err := f.scan(data, last)
+	if err != nil {
+		return nil, err
+	}
+	return parse(data, a, last, need), nil
 }
 
 // parse decodes the entries of a scanned array that need selects; nil selects all. need must select
@@ -123,10 +138,7 @@ func needIDs(last *contents, ids []ID) func([]byte, element) bool {
 	if last == nil {
 		return nil
 	}
-	wanted := make(map[ID]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
+	wanted := set(ids)
 	found := 0
 	need := alike(last.data, last.array.elems, func(i int, _ element) bool {
 		if wanted[last.entries[i].ID] {
@@ -178,15 +190,7 @@ func (c *contents) common(data []byte) []element {
 	}
 	same := commonPrefix(c.data, data)
 	elems := c.array.elems
-	lo, hi := 0, len(elems)
-	for lo < hi { // the first that does not end before same
-		if mid := (lo + hi) / 2; elems[mid].end < same {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return elems[:lo]
+	return elems[:sort.Search(len(elems), func(i int) bool { return elems[i].end >= same })]
 }
 
 // commonPrefix compares in pieces that the machine compares fast.

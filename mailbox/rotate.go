@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsontext"
 )
 
 // Archive is where the read entries of a large mailbox are moved, for mailboxes that only this
@@ -45,16 +44,11 @@ func (b *Box) rotate(ctx context.Context) {
 		if v.Size() <= b.o.Archive.over() {
 			return nil, nil
 		}
-		data, err := v.Bytes()
-		if err != nil {
-			return nil, err
-		}
 		last, _ := b.cached(atomicfile.Identity{})
-		a, err := b.format.scan(data, last)
+		c, err := contentsOf(b.format, v, last, nil)
 		if err != nil {
 			return nil, err
 		}
-		c := parse(data, a, last, nil)
 		remove, moved := c.old()
 		if int64(len(moved)) < b.o.Archive.over()/4 {
 			return nil, nil // most entries are unread
@@ -70,7 +64,7 @@ func (b *Box) rotate(ctx context.Context) {
 }
 
 // old selects the entries that may move, and returns them as lines.
-func (c *contents) old() (remove []bool, lines []byte) {
+func (c *contents) old() (remove []bool, moved []byte) {
 	unread := map[string]bool{}
 	for i, e := range c.entries {
 		if c.array.elems[i].read != readTrue {
@@ -81,10 +75,10 @@ func (c *contents) old() (remove []bool, lines []byte) {
 	for i, e := range c.entries {
 		if c.array.elems[i].read == readTrue && !unread[e.ID.Hash] {
 			remove[i] = true
-			lines = append(jsontext.AppendCompact(lines, e.Raw), '\n')
+			moved = appendLine(moved, e.Raw)
 		}
 	}
-	return remove, lines
+	return remove, moved
 }
 
 // put writes lines to the next file, or to the newest one when all lines of that file are among
@@ -93,23 +87,20 @@ func (a Archive) put(lines []byte) error {
 	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	n := 0
-	for {
-		if _, err := os.Lstat(a.file(n + 1)); err != nil {
+	n := 1 // the first that is not there
+	for ; ; n++ {
+		if _, err := os.Lstat(a.file(n)); err != nil {
 			break
 		}
-		n++
 	}
-	if n > 0 {
-		before, err := atomicfile.ReadFile(a.file(n), atomicfile.Options{})
+	if n > 1 {
+		before, err := atomicfile.ReadFile(a.file(n-1), atomicfile.Options{})
 		if err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
-		if !among(before, lines) {
-			n++
+		if among(before, lines) {
+			n--
 		}
-	} else {
-		n = 1
 	}
 	return atomicfile.WriteFile(a.file(n), lines, atomicfile.Options{Sync: atomicfile.SyncFull})
 }
@@ -134,14 +125,10 @@ func among(part, lines []byte) bool {
 
 // Keep copies entries into the archive, before its caller removes them by marking.
 func (a Archive) Keep(entries ...Entry) error {
-	var lines []byte
-	for _, e := range entries {
-		lines = append(jsontext.AppendCompact(lines, e.Raw), '\n')
-	}
-	if len(lines) == 0 {
+	if len(entries) == 0 {
 		return nil
 	}
-	return a.put(lines)
+	return a.put(linesOf(entries))
 }
 
 // Entries reads the archive, oldest first. From a broken file it returns the entries that can be

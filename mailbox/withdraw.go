@@ -37,16 +37,11 @@ func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
 		if !v.Exists() {
 			return nil, nil
 		}
-		data, err := v.Bytes()
-		if err != nil {
-			return nil, err
-		}
 		last, _ := b.cached(atomicfile.Identity{})
-		a, err := b.format.scan(data, last)
+		c, err := contentsOf(b.format, v, last, needIDs(last, ids))
 		if err != nil {
 			return nil, err
 		}
-		c := parse(data, a, last, needIDs(last, ids))
 		var remove []bool
 		remove, gone = c.unreadOf(ids)
 		return b.format.without(c, remove, nil), nil
@@ -78,10 +73,7 @@ func (m *memory) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error)
 
 // unreadOf finds the unread ones among the entries with these ids.
 func (c *contents) unreadOf(ids []ID) (remove []bool, found []ID) {
-	wanted := make(map[ID]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
+	wanted := set(ids)
 	remove = make([]bool, len(c.entries))
 	for i, e := range c.entries {
 		if wanted[e.ID] && c.array.elems[i].read != readTrue {
