@@ -39,24 +39,14 @@ func history(tb testing.TB, n int) []journal.Record {
 func BenchmarkFoldLeader(b *testing.B) {
 	recs := history(b, 10_000)
 	for b.Loop() {
-		l := control.NewLeader(nil)
-		for _, r := range recs {
-			if err := l.Apply(r); err != nil {
-				b.Fatal(err)
-			}
-		}
+		folded(b, control.NewLeader(nil), recs)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(recs)), "ns/record")
 }
 
 // BenchmarkPass measures what a leader reads in every pass, after a long history.
 func BenchmarkPass(b *testing.B) {
-	l := control.NewLeader(nil)
-	for _, r := range history(b, 10_000) {
-		if err := l.Apply(r); err != nil {
-			b.Fatal(err)
-		}
-	}
+	l := folded(b, control.NewLeader(nil), history(b, 10_000))
 	for b.Loop() {
 		if len(l.Due(start))+len(l.Outbox())+len(l.Unclosed("i"))+len(l.Pending()) > 0 {
 			b.Fatal("something is open")
@@ -65,40 +55,23 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// folded is a leader's fold of n questions, about 4n records.
-func folded(b *testing.B, n int) *control.Leader {
-	l := control.NewLeader(nil)
-	for _, r := range history(b, n) {
-		if err := l.Apply(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return l
-}
-
 // BenchmarkSnapshot writes the fold of 100,000 records, and BenchmarkRestore reads it, as a leader
 // does at the end of a long catch-up and when it starts.
 func BenchmarkSnapshot(b *testing.B) {
-	l := folded(b, 25_000)
+	l := folded(b, control.NewLeader(nil), history(b, 25_000))
 	size := 0
 	for b.Loop() {
 		s, err := l.Snapshot()
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		size = len(s)
 	}
 	b.ReportMetric(float64(size), "bytes")
 }
 
 func BenchmarkRestore(b *testing.B) {
-	s, err := folded(b, 25_000).Snapshot()
-	if err != nil {
-		b.Fatal(err)
-	}
+	s, err := folded(b, control.NewLeader(nil), history(b, 25_000)).Snapshot()
+	must(b, err)
 	for b.Loop() {
-		if err := control.NewLeader(nil).Restore(s); err != nil {
-			b.Fatal(err)
-		}
+		must(b, control.NewLeader(nil).Restore(s))
 	}
 }

@@ -16,8 +16,7 @@ import (
 // borrowing does not end a later one. It is a walk over all that can happen to a member's conversation.
 func TestBorrow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, record.PolicySet{}, nil)
-		ann := w.join("ann", false)
+		w, ann := withAnn(t)
 		m, _ := w.l.ByInstance(ann.instance)
 		var holder int          // pid of the one that has it, 0: nobody
 		var gone bool           // it has ended

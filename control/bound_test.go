@@ -33,18 +33,12 @@ func TestUnknownSum(t *testing.T) {
 		req := w.request(k)
 		seen := record.Seen{Entry: "e#1", Instance: k.Instance, Ref: 99, Kind: k.Kind, ID: "other", Digest: req.Digest, Ask: &req.Ask}
 		raw, err := json.Marshal(seen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var body map[string]any
-		if err := json.Unmarshal(raw, &body); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(raw, &body))
 		c.change(body["ask"].(map[string]any))
 		raw, err = json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		err = w.l.Apply(recordOf(t, 99, record.KindSeen, w.lead(), json.RawMessage(raw)))
 		var future *journal.FutureError
 		if err == nil || errors.As(err, &future) != c.future {
@@ -84,9 +78,7 @@ func TestOlderSumIsClosed(t *testing.T) {
 		w.decide(verdict(w.request(k), k != denied), operator)
 	}
 	w.round()
-	if err := m.start(ran); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.start(ran))
 	m.finish(ran)
 	w.round()
 	w.decide(verdict(w.request(late), true), operator) // decided, and not with the member
@@ -142,9 +134,7 @@ func TestRevokedGrant(t *testing.T) {
 	a := bash
 	a.Held, a.Program = true, "/bin/sh"
 	k := m.ask(tool, a)
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
+	w.answered(k, true)
 	revoke := func() []journal.Record {
 		return m.do(func() ([]journal.Draft, error) { return m.w.Revoke(k, "changed"), nil })
 	}
@@ -180,12 +170,8 @@ func TestFoundSinceThen(t *testing.T) {
 			Bound: record.Bound{Held: true, Program: "/bin/sh", Scripts: []record.Script{{Path: "/work/x.sh", SHA256: sum}}}}
 	}
 	ran, open := m.ask(tool, script("sh x.sh", "one")), m.ask(tool, script("sh y.sh", "one"))
-	w.round()
-	w.decide(verdict(w.request(ran), true), operator)
-	w.round()
-	if err := m.start(ran); err != nil {
-		t.Fatal(err)
-	}
+	w.answered(ran, true)
+	must(t, m.start(ran))
 	m.finish(ran)
 	m.boot()
 	if c := m.w.Replay(tool, script("sh x.sh", "two"), nil); c == nil || c.Key != ran {

@@ -15,15 +15,9 @@ import (
 // TestBriefForgets: a brief fold has the open requests and words that a whole fold has, and no
 // closed ones, no news and no audit records.
 func TestBriefForgets(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
-	w.assign(ann, record.Task{ID: "1", Subject: "s", Instructions: "do it"})
-	w.round()
-	ann.take()
+	w, ann := working(t, record.PolicySet{}, false)
 	over, open := ann.ask(tool, bash), ann.ask(host, record.Ask{Host: "a.test"})
-	w.round()
-	w.decide(verdict(w.request(over), true), operator)
-	w.round()
+	w.answered(over, true)
 	w.see(w.box.put(envelope("eve", encode(t, protocol.IdleNotification{From: "eve", Timestamp: stamp, IdleReason: "available"})), false))
 	w.append(w.lead(), record.KindEnding, record.Ending{}) // ignored: only the operator ends the team
 	gone := w.say(ann, w.spoken("team-lead", "never mind"), record.Words{})
@@ -54,8 +48,8 @@ func TestBriefForgets(t *testing.T) {
 	if o := brief.Spoken(stays.Hash); o == nil || brief.OrderAt(stays.Seq) != o || len(brief.SpokenAs(stays.MsgID)) != 1 {
 		t.Errorf("the words: %+v", o)
 	}
-	if m, ok := brief.ByInstance(ann.instance); !ok || m.Name != "ann" {
-		t.Errorf("ann: %+v", m)
+	if m, ok := brief.ByInstance(ann.instance); !ok || m.Name != "ada" {
+		t.Errorf("ada: %+v", m)
 	}
 	for what, o := range map[string]*control.Order{"withdrawn": w.l.Spoken(gone.Hash), "": w.l.Spoken(stays.Hash)} {
 		ds, err := w.l.Unsay(o, record.Withdrawn)
@@ -79,9 +73,7 @@ func TestSnapshotOfTheOtherFold(t *testing.T) {
 	w.must(w.mem.Open(brief).Refresh(t.Context()))
 	for what, c := range map[string][2]journal.Snapshotter{"whole": {w.l, control.NewBrief(nil)}, "brief": {brief, control.NewLeader(nil)}} {
 		b, err := c[0].Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := c[1].Restore(b); err == nil || len(c[1].(*control.Leader).Members) > 0 {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -278,9 +278,7 @@ func TestBudgetIsWagglesOwn(t *testing.T) {
 		"another tool":   {Key: record.Key{Instance: m.instance, Kind: tool, ID: "perm-1"}, Ask: bash},
 		"another digest": {Key: record.Key{Instance: m.instance, Kind: tool, ID: "perm-1"}, Ask: forged, Digest: "00"},
 	} {
-		if _, err := m.try(func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindPaused, Must: true, Body: b}}, nil
-		}); err == nil {
+		if _, err := m.try(drafting(record.KindPaused, b)); err == nil {
 			t.Errorf("%s was folded", what)
 		}
 	}

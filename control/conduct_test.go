@@ -70,19 +70,9 @@ func stages(t *testing.T, kind protocol.Kind) staged {
 	leave := func() {
 		s.w.command(s.m, func(lm *control.Member) ([]journal.Draft, error) { return s.w.l.Let(lm, record.LeftDied, ""), nil })
 	}
-	open := func(mail *record.Mail) protocol.Envelope {
-		env, err := mail.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return env
-	}
-	said := func() protocol.Envelope { return open(s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
-	ordered := func() protocol.Envelope { os := s.w.l.Outbox(); return open(os[len(os)-1].Mail) }
+	said := func() protocol.Envelope { return envelopeOf(t, s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
+	ordered := func() protocol.Envelope { os := s.w.l.Outbox(); return envelopeOf(t, os[len(os)-1].Mail) }
 	ask := map[protocol.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
-	say := func(p protocol.Payload, sd record.Said) {
-		s.m.do(func() ([]journal.Draft, error) { return s.m.w.Say(p, sd, s.m.lead, s.m.mint()) })
-	}
 	answered := map[protocol.Kind]protocol.Kind{protocol.KindPermissionResponse: tool, protocol.KindSandboxPermissionResponse: host, protocol.KindPlanApprovalResponse: plan}
 	s.w, s.m = working(t, record.PolicySet{}, kind == plan || kind == protocol.KindPlanApprovalResponse)
 	now := protocol.FormatTime(s.m.now)
@@ -141,11 +131,11 @@ func stages(t *testing.T, kind protocol.Kind) staged {
 			s.m.answer(true)
 		}
 	case protocol.KindTaskCompleted:
-		say(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, record.Said{Task: "1"})
+		s.m.says(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, record.Said{Task: "1"})
 		s.toLead, s.env = true, said()
 		s.late = func() { s.w.assign(s.m, record.Task{ID: "1", Instructions: "again"}) }
 	case protocol.KindTaskProgress:
-		say(protocol.TaskProgress{RequestID: "1", Timestamp: now, Progress: protocol.Progress{Phase: "done"}}, record.Said{ID: "1", Task: "1"})
+		s.m.says(protocol.TaskProgress{RequestID: "1", Timestamp: now, Progress: protocol.Progress{Phase: "done"}}, record.Said{ID: "1", Task: "1"})
 		s.toLead, s.env, s.late = true, said(), leave
 	default:
 		s.env, s.late = envelope("team-lead", unsent(t, kind)), func() {}

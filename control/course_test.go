@@ -11,8 +11,7 @@ import (
 // TestCourseOfWords: a fold keeps the first record that words are in their mailbox, the one that gave them to the session, and
 // the notice that ended that turn, also through its snapshot.
 func TestCourseOfWords(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	o := w.say(ann, w.spoken("team-lead", "hi"), record.Words{})
 	w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq), Again: record.ErasedOnce})

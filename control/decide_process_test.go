@@ -142,13 +142,7 @@ type deciders struct {
 func newDeciders(t *testing.T) *deciders {
 	t.Helper()
 	f := &deciders{t: t, rng: rand.New(rand.NewPCG(testenv.Seed(t), 0)), path: t.TempDir(), won: map[string]string{}}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.Chmod(f.path, 0o700))
+	must(t, os.Chmod(f.path, 0o700))
 	f.w = newWorldAt(t, journal.Dir{Path: f.path, UID: string(uid)}, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideOperator}})
 	f.m = f.w.join("ada", false)
 	f.turn()

@@ -37,9 +37,7 @@ func TestDecideTableIsReached(t *testing.T) {
 						w.setPolicy(p)
 					}
 					m.flush()
-					for _, e := range w.box.entries {
-						w.see(e)
-					}
+					w.seeAll()
 					if g == policy.GateQuestion { // no message asks it
 						w.pass()
 					}

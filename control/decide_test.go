@@ -94,9 +94,7 @@ func TestChangedInputIsWhatRuns(t *testing.T) {
 	v.UpdatedInput = `{"command":"go vet ./..."}`
 	w.decide(v, operator)
 	w.round()
-	if err := m.start(r.Key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.start(r.Key))
 	c, _ := m.w.Call(r.Key)
 	changed := r.Ask
 	changed.Input = v.UpdatedInput
@@ -162,9 +160,7 @@ func TestDue(t *testing.T) {
 			k := m.ask(c.kind, map[protocol.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
 			w.setPolicy(c.after)
 			m.flush()
-			for _, e := range w.box.entries {
-				w.see(e)
-			}
+			w.seeAll()
 			vs := w.l.Due(w.now)
 			got := ""
 			if len(vs) > 0 {
@@ -184,9 +180,7 @@ func TestDue(t *testing.T) {
 	m.ask(tool, bash)
 	w.setPolicy(allow)
 	m.flush()
-	for _, e := range w.box.entries {
-		w.see(e)
-	}
+	w.seeAll()
 	vs := w.l.Due(w.now)
 	w.setPolicy(policy.Policy{})
 	refused[*control.RefusedError](t, w.decide(vs[0], w.lead()).Refusal, "any more")
@@ -465,9 +459,7 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 			} else if lm, _ := w.l.ByInstance(m.instance); lm.Left == nil {
 				m.boot()
 			}
-			for _, e := range w.box.entries {
-				w.see(e)
-			}
+			w.seeAll()
 		case 8:
 			if m.writer() != old { // an overtaken process does nothing any more
 				if _, err := m.j.Append(context.Background(), old, func() ([]journal.Draft, error) {

@@ -19,10 +19,7 @@ func TestAlarm(t *testing.T) {
 		return w.l.Assign(bob, record.Task{ID: "1", Subject: "s", Instructions: "do it"}, "leader", w.mint())
 	})
 	o, _ := w.l.Assignment("1")
-	env, err := o.Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := envelopeOf(t, o.Mail)
 	shutdown := encode(t, protocol.ShutdownRequest{RequestID: "s1", From: "team-lead", Timestamp: stamp})
 	b := &box{}
 	for what, c := range map[string]struct {
@@ -73,8 +70,7 @@ func TestTakenByTheOperator(t *testing.T) {
 
 // TestSpokenAs: words are found by the beginning of their id, in the order in which they were said.
 func TestSpokenAs(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	first := w.say(ann, w.spoken("team-lead", "one"), record.Words{})
 	second := w.say(ann, w.spoken("team-lead", "two"), record.Words{})
 	if got := w.l.SpokenAs("00000000-0000-4000"); len(got) != 2 || got[0] != first || got[1] != second {
@@ -95,16 +91,13 @@ func TestSpokenAs(t *testing.T) {
 
 // TestHear: the session is given words in a turn only, and none that were withdrawn.
 func TestHear(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	o := w.say(ann, w.spoken("team-lead", "wait"), record.Words{})
 	entry := o.Hash + "#1"
 	if ds, err := ann.w.Hear([]string{entry}, w.l); ds != nil || err == nil {
 		t.Errorf("outside a turn: %+v, %v", ds, err)
 	}
-	if _, err := ann.try(func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindHeard, Must: true, Body: record.Heard{Entries: []string{entry}}}}, nil
-	}); err == nil {
+	if _, err := ann.try(drafting(record.KindHeard, record.Heard{Entries: []string{entry}})); err == nil {
 		t.Error("heard outside a turn is folded")
 	}
 	ann.do(func() ([]journal.Draft, error) { return ann.w.Take(record.Taken{}, ann.lead) })
@@ -122,11 +115,7 @@ func TestHear(t *testing.T) {
 // TestBlocking: the questions that a session waits for, in the order in which it asked, and the
 // calls that run.
 func TestBlocking(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
-	w.assign(ann, record.Task{ID: "1", Subject: "s", Instructions: "do it"})
-	w.round()
-	ann.take()
+	w, ann := working(t, record.PolicySet{}, false)
 	var keys []record.Key
 	for _, name := range []string{"a.test", "b.test", "c.test"} {
 		keys = append(keys, ann.ask(host, record.Ask{Host: name}))
@@ -144,9 +133,7 @@ func TestBlocking(t *testing.T) {
 	if ds := ann.w.GiveUp(call, "x"); ds != nil || len(ann.w.Running()) != 0 {
 		t.Errorf("a call that is not started: %+v", ds)
 	}
-	w.round()
-	w.decide(verdict(w.request(call), true), operator)
-	w.round()
+	w.answered(call, true)
 	w.must(ann.start(call))
 	if run := ann.w.Running(); len(run) != 1 || run[0].Key != call {
 		t.Errorf("%+v", run)

@@ -181,8 +181,7 @@ func TestAskedByFileRefuses(t *testing.T) {
 			t.Fatalf("%s: %+v", id, due)
 		}
 		w.decide(due[0], w.lead())
-		env, err := r.Order.Mail.Open()
-		w.must(err)
+		env := envelopeOf(t, r.Order.Mail)
 		if p := protocol.Decode(env).Payload.(protocol.SandboxPermissionResponse); p.Allow || p.Scope != "" || !strings.Contains(p.Notes, c.why) {
 			t.Errorf("%s is told %+v", id, p)
 		}
@@ -408,8 +407,7 @@ func TestChannelsOfMembers(t *testing.T) {
 func TestPlanSaysTheMode(t *testing.T) {
 	said := func(w *world, r *control.Request) string {
 		w.decide(verdict(r, true), operator)
-		env, err := r.Order.Mail.Open()
-		w.must(err)
+		env := envelopeOf(t, r.Order.Mail)
 		return protocol.Decode(env).Payload.(protocol.PlanApprovalResponse).PermissionMode
 	}
 	for _, c := range []struct{ team, own, file, ours policy.Mode }{
@@ -488,8 +486,7 @@ func TestHostsByFile(t *testing.T) {
 			default:
 				w.decide(due[0], w.lead())
 			}
-			env, err := r.Order.Mail.Open()
-			w.must(err)
+			env := envelopeOf(t, r.Order.Mail)
 			if p := protocol.Decode(env).Payload.(protocol.SandboxPermissionResponse); p.Scope != c.scope || p.Allow != (c.want != "deny") {
 				t.Errorf("bob is told %+v", p)
 			}

@@ -2,8 +2,6 @@ package control_test
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"waggle/control"
@@ -53,10 +51,7 @@ func TestSupersededStart(t *testing.T) {
 		t.Fatalf("the leader's journal names epoch %d", lm.Process.Epoch)
 	}
 	_, err = m.w.Start(k, old, m.lead, m.now)
-	var refusal *control.GrantError
-	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), control.ErrSuperseded.Error()) {
-		t.Errorf("got %v, want that another process has taken over", err)
-	}
+	refused[*control.GrantError](t, err, control.ErrSuperseded.Error())
 }
 
 // TestReceiveFileOnce: a guest takes an order by file once; plain words are no order.
@@ -83,20 +78,13 @@ func TestReceiveFileOnce(t *testing.T) {
 
 // TestNoAllowForTheEnded: a request of a member that has ended cannot be allowed.
 func TestNoAllowForTheEnded(t *testing.T) {
-	w, m := working(t, record.PolicySet{}, false)
-	k := m.ask(tool, bash)
-	w.round()
+	w, m, r := asked(t, record.PolicySet{}, tool, bash)
 	w.append(w.lead(), record.KindLeft, record.Left{Instance: m.instance, How: record.LeftStopped})
-	r, ok := w.l.Request(k)
-	if !ok {
-		t.Fatal("the question is not on record")
-	}
 	if r.State != machine.RequestPending {
 		t.Fatalf("the question is %s", r.State)
 	}
 	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
-	var refusal *control.RefusedError
-	if err != nil || out.Changed || len(out.Drafts) > 0 || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "has ended") {
+	if refused[*control.RefusedError](t, out.Refusal, "has ended"); err != nil || out.Changed || len(out.Drafts) > 0 {
 		t.Errorf("an allow: %+v, %v", out, err)
 	}
 	if out, err := w.l.Decide(verdict(r, false), operator, w.mint()); err != nil || !out.Changed {
@@ -106,14 +94,10 @@ func TestNoAllowForTheEnded(t *testing.T) {
 
 // TestNoPolicyNoDecision: a team without a recorded policy decides nothing.
 func TestNoPolicyNoDecision(t *testing.T) {
-	w, m := working(t, record.PolicySet{}, false)
-	k := m.ask(tool, bash)
-	w.round()
-	r := w.request(k)
+	w, _, r := asked(t, record.PolicySet{}, tool, bash)
 	w.l.Policy.Policy.Version = 0
 	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
-	var refusal *control.RefusedError
-	if err != nil || out.Changed || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "no policy on record") {
+	if refused[*control.RefusedError](t, out.Refusal, "no policy on record"); err != nil || out.Changed {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -431,30 +431,20 @@ func TestSupersededProcess(t *testing.T) {
 // §4).
 func TestPrefixes(t *testing.T) {
 	w, m := fullLife(t)
-	fold := func(f journal.Fold, recs []journal.Record) journal.Fold {
-		for _, r := range recs {
-			if err := f.Apply(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return f
-	}
 	recs := w.mem.Records()
-	whole := fold(control.NewLeader(nil), recs)
+	whole := folded(t, control.NewLeader(nil), recs)
 	if d := cmp.Diff(w.l, whole, sameFold); d != "" {
 		t.Errorf("steps changed the leader's fold: %s", d)
 	}
 	for n := range recs {
-		l := fold(control.NewLeader(nil), recs[:n]).(*control.Leader)
+		l := folded(t, control.NewLeader(nil), recs[:n])
 		want := map[uint64]bool{}
 		for _, r := range recs[:n] {
 			var b struct {
 				Mail *record.Mail
 				Ref  uint64
 			}
-			if err := json.Unmarshal(r.Body, &b); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(r.Body, &b))
 			switch {
 			case b.Mail != nil:
 				want[uint64(r.Seq)] = true
@@ -469,17 +459,17 @@ func TestPrefixes(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("after %d records: %s", n, d)
 		}
-		if d := cmp.Diff(whole, fold(l, recs[n:]), sameFold); d != "" {
+		if d := cmp.Diff(whole, folded(t, l, recs[n:]), sameFold); d != "" {
 			t.Errorf("leader, cut at %d: %s", n, d)
 		}
 	}
 	recs = m.mem.Records()
-	all := fold(control.NewWorker(nil), recs)
+	all := folded(t, control.NewWorker(nil), recs)
 	if d := cmp.Diff(m.w, all, sameFold); d != "" {
 		t.Errorf("steps changed the worker's fold: %s", d)
 	}
 	for n := range recs {
-		if d := cmp.Diff(all, fold(fold(control.NewWorker(nil), recs[:n]), recs[n:]), sameFold); d != "" {
+		if d := cmp.Diff(all, folded(t, folded(t, control.NewWorker(nil), recs[:n]), recs[n:]), sameFold); d != "" {
 			t.Errorf("worker, cut at %d: %s", n, d)
 		}
 	}
@@ -563,12 +553,7 @@ func goesOn(t *testing.T, j journal.Journal, mem *journal.Memory, fold, fresh an
 	if err := j.Refresh(context.Background()); err != nil {
 		t.Fatalf("the journal after what was refused: %v", err)
 	}
-	for _, r := range mem.Records() {
-		if err := fresh.(journal.Fold).Apply(r); err != nil {
-			t.Fatalf("it is on record: %v", err)
-		}
-	}
-	if d := cmp.Diff(fold, fresh, sameFold); d != "" {
+	if d := cmp.Diff(fold, folded(t, fresh.(journal.Fold), mem.Records()), sameFold); d != "" {
 		t.Errorf("the fold holds what is not on record: %s", d)
 	}
 }

@@ -143,13 +143,8 @@ func TestForgedReports(t *testing.T) {
 	w.shutdown(m, policy.RoleOperator)
 	w.round()
 	// The member's real message is recorded and being sent: it is no evidence for another one.
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: protocol.FormatTime(m.now)}, record.Said{Task: "1"}, m.lead, m.mint())
-	})
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(m.now), Progress: protocol.Progress{Phase: "done", Message: "really"}},
-			record.Said{ID: "1", Task: "1"}, m.lead, m.mint())
-	})
+	m.says(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: protocol.FormatTime(m.now)}, record.Said{Task: "1"})
+	m.says(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(m.now), Progress: protocol.Progress{Phase: "done", Message: "really"}}, record.Said{ID: "1", Task: "1"})
 	m.idle()
 	m.answer(true)
 	lm, _ := w.l.Member("ada")
@@ -185,10 +180,7 @@ func TestForgedSender(t *testing.T) {
 	w, m, r := asked(t, record.PolicySet{}, tool, bash)
 	bob := w.join("bob", false)
 	w.decide(verdict(r, true), operator)
-	env, err := r.Order.Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := envelopeOf(t, r.Order.Mail)
 	env.From = "bob"
 	e := m.box.put(env, true)
 	audited(t, m.receive(e), m.receive(e), "the lead's words as bob")
@@ -196,14 +188,8 @@ func TestForgedSender(t *testing.T) {
 	w.round()
 	m.is(t, machine.Executing)
 
-	bob.do(func() ([]journal.Draft, error) {
-		return bob.w.Say(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(start), Progress: protocol.Progress{Phase: "done"}},
-			record.Said{ID: "1"}, bob.lead, bob.mint())
-	})
-	env, err = bob.w.Outbox[0].Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bob.says(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(start), Progress: protocol.Progress{Phase: "done"}}, record.Said{ID: "1"})
+	env = envelopeOf(t, bob.w.Outbox[0].Mail)
 	env.From = "ada"
 	e = w.box.put(env, true)
 	ds := w.l.See(incoming(protocol.Lead, e), w.peer(bob.instance))
@@ -277,16 +263,10 @@ func fullLife(t *testing.T) (*world, *member) {
 	t.Helper()
 	w, m := working(t, record.PolicySet{}, true)
 	k := m.ask(plan, record.Ask{Plan: "one"})
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
+	w.answered(k, true)
 	k = m.ask(tool, bash)
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
-	if err := m.start(k); err != nil {
-		t.Fatal(err)
-	}
+	w.answered(k, true)
+	must(t, m.start(k))
 	m.finish(k)
 	h := m.ask(host, record.Ask{Host: "x.org"})
 	w.round()
@@ -294,13 +274,8 @@ func fullLife(t *testing.T) (*world, *member) {
 	w.setMode(m, policy.ModeAcceptEdits, policy.RoleOperator, operator)
 	w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(rm:*)")})
 	w.round()
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(m.now), Progress: protocol.Progress{Phase: "verifying", Message: "x"}},
-			record.Said{ID: "1", Task: "1"}, m.lead, m.mint())
-	})
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: protocol.FormatTime(m.now)}, record.Said{Task: "1"}, m.lead, m.mint())
-	})
+	m.says(protocol.TaskProgress{RequestID: "1", Timestamp: protocol.FormatTime(m.now), Progress: protocol.Progress{Phase: "verifying", Message: "x"}}, record.Said{ID: "1", Task: "1"})
+	m.says(protocol.TaskCompleted{From: "ada", TaskID: "1", Timestamp: protocol.FormatTime(m.now)}, record.Said{Task: "1"})
 	m.idle()
 	w.shutdown(m, policy.RoleOperator)
 	w.round()
@@ -396,9 +371,7 @@ func TestFirstDigestOwnsTheID(t *testing.T) {
 		{"", record.KindTaken, record.Taken{Entries: []string{"x"}}, by},
 		{"", record.KindAsked, record.Asked{Key: r.Key, Digest: d, Ask: other, Mail: &record.Mail{To: protocol.Lead, Kind: tool, SHA256: record.HashText(text)}}, by},
 	} {
-		if err := fake.Apply(recordOf(t, i+1, rec.kind, rec.by, rec.body)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, fake.Apply(recordOf(t, i+1, rec.kind, rec.by, rec.body)))
 	}
 	ds := w.l.See(incoming(protocol.Lead, w.box.put(envelope("ada", text), true)), fake)
 	if len(ds) != 1 || ds[0].Kind != record.KindUnverified || !strings.Contains(ds[0].Body.(record.Unverified).Why, "already owns this id") {

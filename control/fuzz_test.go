@@ -251,9 +251,7 @@ func crossed(t *testing.T, rng *rand.Rand, body, other json.RawMessage) json.Raw
 	keys := slices.Sorted(maps.Keys(a))
 	a[keys[rng.IntN(len(keys))]] = values[rng.IntN(len(values))]
 	out, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 

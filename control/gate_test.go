@@ -54,9 +54,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 	}
 	w.round()
 	m.is(t, machine.Executing)
-	if err := m.start(k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.start(k))
 	refused[*control.GrantError](t, m.start(k), "used already")
 	m.finish(k)
 	m.finish(k) // it changes nothing
@@ -92,9 +90,7 @@ func TestGateWait(t *testing.T) {
 	if ds := m.w.StopWaiting(k, "x"); ds != nil {
 		t.Error("nobody waits, and somebody stopped")
 	}
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
+	w.answered(k, true)
 	m.is(t, machine.Executing)
 	if err := m.start(k); err != nil {
 		t.Fatalf("a late approval cannot be claimed: %v", err)
@@ -104,9 +100,7 @@ func TestGateWait(t *testing.T) {
 func TestGrantIsForTheSameQuestionAndForAWhile(t *testing.T) {
 	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
+	w.answered(k, true)
 	other := bash
 	other.Input = `{"command":"go test ./... "}`
 	if m.ask(tool, other) == k {
@@ -241,9 +235,7 @@ func TestPlanIsAGate(t *testing.T) {
 		t.Errorf("reading by the shell while planning: %v", err)
 	}
 	outside := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"cat /etc/hostname"}`, Cwd: "/work"})
-	w.round()
-	w.decide(verdict(w.request(outside), true), operator)
-	w.round()
+	w.answered(outside, true)
 	if err := m.start(outside); err != nil {
 		t.Errorf("reading outside while planning, with the operator's yes: %v", err)
 	}
@@ -259,17 +251,13 @@ func TestPlanIsAGate(t *testing.T) {
 		}
 	}
 	first := m.ask(plan, record.Ask{Plan: "one"})
-	w.round()
-	w.decide(verdict(w.request(first), false), operator)
-	w.round()
+	w.answered(first, false)
 	m.is(t, machine.PlanProposed)
 	second := m.ask(plan, record.Ask{Plan: "one"}) // equal text gets a new id too (W5)
 	if second == first {
 		t.Fatal("a rejected plan was not asked anew")
 	}
-	w.round()
-	w.decide(verdict(w.request(second), true), operator)
-	w.round()
+	w.answered(second, true)
 	m.is(t, machine.Executing)
 	if err := m.start(m.ask(tool, write)); err != nil {
 		t.Errorf("after the plan was approved: %v", err)
@@ -451,9 +439,7 @@ func TestReplay(t *testing.T) {
 		allow bool
 	}{{tool, bash, true}, {tool, deny, false}, {host, x, true}} {
 		k := m.ask(q.kind, q.ask)
-		w.round()
-		w.decide(verdict(w.request(k), q.allow), operator)
-		w.round()
+		w.answered(k, q.allow)
 		keys = append(keys, k)
 	}
 	w.must(m.start(keys[0]))
@@ -531,9 +517,7 @@ func TestNetworkQuestions(t *testing.T) {
 			if got != "" {
 				return
 			}
-			w.round()
-			w.decide(verdict(w.request(k), true), operator)
-			w.round()
+			w.answered(k, true)
 			p := protocol.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(protocol.SandboxPermissionResponse)
 			asked := protocol.DecodeText(w.box.entries[len(w.box.entries)-1].env.Text).Payload.(protocol.SandboxPermissionRequest)
 			if p.Host != asked.HostPattern.Host || !p.Allow {

@@ -64,10 +64,7 @@ func TestLife(t *testing.T) {
 	w.round()
 	m.answer(false)
 	w.round()
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.TaskCompleted{From: "ada", TaskID: "1", TaskSubject: "Test", Timestamp: protocol.FormatTime(m.now)},
-			record.Said{Task: "1", Note: "done"}, m.lead, m.mint())
-	})
+	m.says(protocol.TaskCompleted{From: "ada", TaskID: "1", TaskSubject: "Test", Timestamp: protocol.FormatTime(m.now)}, record.Said{Task: "1", Note: "done"})
 	m.idle()
 	w.now = w.now.Add(1e9)
 	w.shutdown(m, policy.RoleOperator)
@@ -114,14 +111,10 @@ func golden(t *testing.T, name, comment string, files []txtar.File) {
 	path := filepath.Join("testdata", name)
 	got := txtar.Format(&txtar.Archive{Comment: []byte(comment), Files: files})
 	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, got, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, got, 0o666)))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := cmp.Diff(string(want), string(got)); d != "" {
 		t.Errorf("%s differs; -update writes it anew:\n%s", path, d)
 	}

@@ -216,10 +216,7 @@ func TestGuestGoes(t *testing.T) {
 	}
 	// A guest's lead does not know messageId.
 	for _, o := range g.w.Outbox {
-		env, err := o.Mail.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := envelopeOf(t, o.Mail)
 		if _, ok := env.Member("messageId"); ok || env.MsgID == "" || env.From != "ada" || env.Text == "" {
 			t.Errorf("%s", o.Mail.Envelope)
 		}
@@ -242,9 +239,7 @@ func TestGuestAnswersAsAsked(t *testing.T) {
 	} {
 		g := newGuest(t)
 		env, err := envelope("team-lead", "").Carrying(asked, c.dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := box{}
 		g.do(g.w.ReceiveFile(incoming("ada", b.put(env, false)), g.l, start))
 		g.step(func() ([]journal.Draft, error) {
@@ -340,9 +335,7 @@ func TestGuestNarrows(t *testing.T) {
 	if why := refusedFor(says(rules("deny", many, nil))); !strings.Contains(why, "more than 256") {
 		t.Errorf("300 rules are refused for %q", why)
 	}
-	if _, err := g.j.Append(t.Context(), journal.Writer{Instance: "ada", Epoch: 2, PID: 8}, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "ada", Name: "ada", Epoch: 2, Guest: true}}}, nil
-	}); err != nil {
+	if _, err := g.j.Append(t.Context(), journal.Writer{Instance: "ada", Epoch: 2, PID: 8}, drafting(record.KindOpened, record.Opened{Team: "api", UID: "uid", Instance: "ada", Name: "ada", Epoch: 2, Guest: true})); err != nil {
 		t.Fatal(err)
 	}
 	if now() != "acceptEdits []" {

@@ -40,10 +40,17 @@ var notifierType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]
 func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {
 	t.Helper()
 	b, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return journal.Record{V: journal.Version, Must: true, Seq: journal.Seq(seq), Time: start, Writer: w, Kind: kind, Body: b}
+}
+
+// folded applies records to a fold.
+func folded[F journal.Fold](t tb, f F, recs []journal.Record) F {
+	t.Helper()
+	for _, r := range recs {
+		must(t, f.Apply(r))
+	}
+	return f
 }
 
 // entry is one message in a mailbox.
@@ -125,6 +132,12 @@ func newWorld(t tb, p record.PolicySet, o machine.Observer) *world {
 	return w.begin(p)
 }
 
+// withAnn is a world with one member, which has no work.
+func withAnn(t tb) (*world, *member) {
+	w := newWorld(t, record.PolicySet{}, nil)
+	return w, w.join("ann", false)
+}
+
 // newWorldAt is newWorld with the leader's journal in files.
 func newWorldAt(t tb, d journal.Dir, p record.PolicySet) *world {
 	w := &world{t: t, now: start, peers: map[record.Instance]*peer{}}
@@ -158,9 +171,22 @@ func (w *world) restart() {
 
 func (w *world) must(err error) {
 	w.t.Helper()
+	must(w.t, err)
+}
+
+func must(t tb, err error) {
+	t.Helper()
 	if err != nil {
-		w.t.Fatalf("%v", err)
+		t.Fatalf("%v", err)
 	}
+}
+
+// envelopeOf is the message that a record holds.
+func envelopeOf(t tb, m *record.Mail) protocol.Envelope {
+	t.Helper()
+	env, err := m.Open()
+	must(t, err)
+	return env
 }
 
 // do appends what a step of the leader drafts. The fold must accept it.
@@ -174,10 +200,13 @@ func (w *world) do(by journal.Writer, step func() ([]journal.Draft, error)) []jo
 // append appends a record that no step drafts.
 func (w *world) append(by journal.Writer, kind string, body any) {
 	w.t.Helper()
-	_, err := w.j.Append(context.Background(), by, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil
-	})
+	_, err := w.j.Append(context.Background(), by, drafting(kind, body))
 	w.must(err)
+}
+
+// drafting is a step that drafts one record.
+func drafting(kind string, body any) func() ([]journal.Draft, error) {
+	return func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }
 }
 
 // passedOver are the kinds that a program which does not know them may read past. It must
@@ -354,12 +383,18 @@ func (w *world) see(e entry) []journal.Record {
 	})
 }
 
-// pass is one pass of the leader.
-func (w *world) pass() {
+// seeAll hands every entry to the leader's machine.
+func (w *world) seeAll() {
 	w.t.Helper()
 	for _, e := range w.box.entries {
 		w.see(e)
 	}
+}
+
+// pass is one pass of the leader.
+func (w *world) pass() {
+	w.t.Helper()
+	w.seeAll()
 	for _, v := range w.l.Due(w.now) {
 		w.decide(v, w.lead())
 	}
@@ -377,8 +412,7 @@ func (w *world) settle() {
 func (w *world) deliver() {
 	w.t.Helper()
 	for _, o := range w.l.Outbox() {
-		env, err := o.Mail.Open()
-		w.must(err)
+		env := envelopeOf(w.t, o.Mail)
 		w.byInstance(o.Instance).box.put(env, false)
 		w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	}
@@ -402,6 +436,14 @@ func (w *world) decide(v control.Answer, by journal.Writer) control.Outcome {
 // verdict is the operator's answer to a request.
 func verdict(r *control.Request, allow bool) control.Answer {
 	return control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "approve"}
+}
+
+// answered brings a question to the lead, and the operator's answer to its member.
+func (w *world) answered(k record.Key, allow bool) {
+	w.t.Helper()
+	w.round()
+	w.decide(verdict(w.request(k), allow), operator)
+	w.round()
 }
 
 // assign gives a task and brings it to its member.
@@ -455,6 +497,12 @@ func (m *member) finish(k record.Key) {
 	})
 }
 
+// says puts a report to the lead on record.
+func (m *member) says(p protocol.Payload, said record.Said) {
+	m.t.Helper()
+	m.do(func() ([]journal.Draft, error) { return m.w.Say(p, said, m.lead, m.mint()) })
+}
+
 // idle ends the turn.
 func (m *member) idle() {
 	m.t.Helper()
@@ -462,10 +510,7 @@ func (m *member) idle() {
 	if t := m.w.Turn(); t != nil {
 		task = t.Task
 	}
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"},
-			record.Said{Task: task}, m.lead, m.mint())
-	})
+	m.says(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"}, record.Said{Task: task})
 }
 
 // round moves everything that is on its way.

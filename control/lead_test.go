@@ -27,9 +27,7 @@ func leadFold(t *testing.T, set record.PolicySet, more ...journal.Draft) *contro
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "ada", Epoch: 1}},
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "b055", Epoch: 1}}}, more...), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fold
 }
 

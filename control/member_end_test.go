@@ -14,8 +14,7 @@ import (
 // TestStopRecords: the begin of a stop and the step that ended it are recorded once each,
 // the step only behind the begin, and neither for a member that has left.
 func TestStopRecords(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	m, _ := w.l.ByInstance(ann.instance)
 	none := func(what string, ds []journal.Draft) {
 		t.Helper()
@@ -44,8 +43,7 @@ func TestStopRecords(t *testing.T) {
 
 // TestLapse: words expire at their time and not before, once; an order has no such time.
 func TestLapse(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	soon := w.now.Add(10 * time.Second)
 	words := w.say(ann, w.spoken("team-lead", "soon"), record.Words{Expires: &soon})
 	w.say(ann, w.spoken("team-lead", "for ever"), record.Words{})
@@ -87,10 +85,7 @@ func TestUnderway(t *testing.T) {
 	say("eve", nil, "to another")
 	under := func(m *control.Member) (texts []string) {
 		for _, o := range w.l.Underway(m) {
-			env, err := o.Mail.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := envelopeOf(t, o.Mail)
 			texts = append(texts, env.Text)
 		}
 		return texts

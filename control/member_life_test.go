@@ -116,8 +116,7 @@ func TestLeadingProcess(t *testing.T) {
 // TestSession: a report of an agent about itself is on record once, within its bounds, and steps
 // belong to a turn.
 func TestSession(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	_, ann := withAnn(t)
 	long := strings.Repeat("x", 256)
 	for _, c := range []struct {
 		c  record.Conversation
@@ -277,11 +276,7 @@ func TestGrants(t *testing.T) {
 // TestByHandle: ByHandle finds the newest request with a handle, in upper or lower case; an empty
 // or unknown handle finds none.
 func TestByHandle(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
-	w.assign(ann, record.Task{ID: "1", Subject: "s", Instructions: "do it"})
-	w.round()
-	ann.take()
+	w, ann := working(t, record.PolicySet{}, false)
 	first, second := ann.ask(tool, bash), ann.ask(host, record.Ask{Host: "a.test"})
 	w.round()
 	for _, k := range []record.Key{first, second} {
@@ -306,8 +301,7 @@ func TestByHandle(t *testing.T) {
 // TestEntriesOfTheLead: words in the lead's mailbox are for its agent while one is there, and so is
 // an order that the journal has for it; everything else is for the leader's process.
 func TestEntriesOfTheLead(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	words := incoming(protocol.Lead, w.box.put(envelope("ann", "hello"), false))
 	report := incoming(protocol.Lead, w.box.put(envelope("ann", encode(t, protocol.IdleNotification{From: "ann", Timestamp: stamp, IdleReason: "available"})), false))
 	if _, ok := w.l.LeadAgent(); ok || w.l.ForAgent(words) || w.l.ForAgent(report) {
@@ -325,10 +319,7 @@ func TestEntriesOfTheLead(t *testing.T) {
 		return w.l.Assign(boss, record.Task{ID: "1", Subject: "s", Instructions: "do it"}, policy.RoleOperator, w.mint())
 	})
 	o, _ := w.l.Assignment("1")
-	env, err := o.Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := envelopeOf(t, o.Mail)
 	order := incoming(protocol.Lead, w.box.put(env, false))
 	env.From = "ann"
 	copied := incoming(protocol.Lead, w.box.put(env, false))
@@ -349,9 +340,7 @@ func TestNews(t *testing.T) {
 	w := newWorld(t, record.PolicySet{}, nil)
 	ann, bob := w.join("ann", false), w.join("bob", false)
 	idle := func(m *member, said record.Said, reason string) {
-		m.do(func() ([]journal.Draft, error) {
-			return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(w.now), IdleReason: reason}, said, m.lead, m.mint())
-		})
+		m.says(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(w.now), IdleReason: reason}, said)
 		w.round()
 	}
 	seen := journal.Seq(0)
@@ -377,14 +366,10 @@ func TestNews(t *testing.T) {
 	w.round()
 	ann.take()
 	bob.take()
-	ann.do(func() ([]journal.Draft, error) {
-		return ann.w.Say(protocol.TaskCompleted{From: "ann", TaskID: "1", Timestamp: stamp}, record.Said{Task: "1", Note: "it works"}, ann.lead, ann.mint())
-	})
+	ann.says(protocol.TaskCompleted{From: "ann", TaskID: "1", Timestamp: stamp}, record.Said{Task: "1", Note: "it works"})
 	w.round()
 	news("a result", "ann result 1 it works")
-	ann.do(func() ([]journal.Draft, error) {
-		return ann.w.Say(protocol.TaskProgress{RequestID: "1", Timestamp: stamp, Progress: protocol.Progress{Phase: "done", Message: "x"}}, record.Said{Task: "1"}, ann.lead, ann.mint())
-	})
+	ann.says(protocol.TaskProgress{RequestID: "1", Timestamp: stamp, Progress: protocol.Progress{Phase: "done", Message: "x"}}, record.Said{Task: "1"})
 	w.round()
 	news("progress")
 	idle(ann, record.Said{Task: "1"}, "available")

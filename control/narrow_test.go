@@ -34,9 +34,7 @@ func TestAcknowledgedBreak(t *testing.T) {
 	}
 	l = control.NewLeader(nil)
 	j, err := d.Open(journal.Leader, l, journal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, w := range []journal.Writer{{Instance: "ada-1", Epoch: 1, PID: 1}, operator} {
 		if m, _ := l.Member("ada"); m.Broken {
 			t.Fatal("a member acknowledged the break of its own journal")

@@ -197,10 +197,7 @@ func TestForgedPolicyVersion(t *testing.T) {
 func TestAnswerWidensNothing(t *testing.T) {
 	w, m, r := asked(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, record.Ask{Plan: "one"})
 	w.decide(verdict(r, true), operator)
-	env, err := r.Order.Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := envelopeOf(t, r.Order.Mail)
 	p, ok := protocol.Decode(env).Payload.(protocol.PlanApprovalResponse)
 	if !ok || p.PermissionMode == "" {
 		t.Fatalf("the approval carries no mode: %+v", p)
@@ -212,9 +209,7 @@ func TestAnswerWidensNothing(t *testing.T) {
 	}
 	before := m.w.PolicyVersion
 	k := m.ask(tool, bash)
-	w.round()
-	w.decide(verdict(w.request(k), true), operator)
-	w.round()
+	w.answered(k, true)
 	again := bash
 	again.Input = `{"command":"go test ./... -v"}`
 	if c, _ := m.w.Call(m.ask(tool, again)); !c.Open() || m.w.PolicyVersion != before {

@@ -93,10 +93,7 @@ func TestQueue(t *testing.T) {
 
 // reports ends a member's task.
 func (m *member) reports(failed bool) {
-	m.do(func() ([]journal.Draft, error) {
-		return m.w.Say(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"},
-			record.Said{Task: "1", Failed: failed, Note: "so"}, m.lead, m.mint())
-	})
+	m.says(protocol.IdleNotification{From: string(m.name), Timestamp: protocol.FormatTime(m.now), IdleReason: "available"}, record.Said{Task: "1", Failed: failed, Note: "so"})
 	m.round()
 }
 

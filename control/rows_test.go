@@ -49,15 +49,11 @@ func TestRowsOfTheProtocol(t *testing.T) {
 	for row, at := range elsewhere {
 		dir, test, _ := strings.Cut(at, " ")
 		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found := false
 		for _, f := range files {
 			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found = found || strings.Contains(string(b), "func "+test+"(")
 		}
 		if !found {
@@ -85,9 +81,7 @@ func TestTeamTable(t *testing.T) {
 	n := 0
 	add := func(kind string, body any, by journal.Writer) {
 		n++
-		if err := l.Apply(recordOf(t, n, kind, by, body)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Apply(recordOf(t, n, kind, by, body)))
 	}
 	opened := func(epoch uint64) {
 		add(record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})
@@ -119,8 +113,7 @@ func TestRequestTable(t *testing.T) {
 	again := func(w *world, r *control.Request) { // its message is in the mailbox once more
 		for _, s := range w.of("ada").w.Outbox {
 			if s.Mail.Kind == tool {
-				env, err := s.Mail.Open()
-				w.must(err)
+				env := envelopeOf(t, s.Mail)
 				w.see(w.box.put(env, false))
 			}
 		}

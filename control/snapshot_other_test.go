@@ -82,18 +82,12 @@ func (f former) Snapshot() ([]byte, error) { return f.state, nil }
 // and the fold is the same.
 func TestFormerSnapshot(t *testing.T) {
 	state, err := os.ReadFile(filepath.Join("testdata", "former-leader.snapshot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := journal.Dir{Path: t.TempDir(), UID: string(uid)}
-	if err := os.Chmod(d.Path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(d.Path, 0o700))
 	o := journal.Options{SnapshotAfter: -1, Sync: func(*os.File) error { return nil }}
 	j, err := d.Open(journal.Leader, nothing{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range history(t, 20) {
 		if _, err := j.Append(context.Background(), r.Writer, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: r.Kind, Must: r.Must, Body: r.Body}}, nil
@@ -103,9 +97,8 @@ func TestFormerSnapshot(t *testing.T) {
 	}
 	open := func(f journal.Fold, after int) {
 		t.Helper()
-		if _, err := d.Open(journal.Leader, f, journal.Options{SnapshotAfter: after}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := d.Open(journal.Leader, f, journal.Options{SnapshotAfter: after})
+		must(t, err)
 	}
 	saved := func() string {
 		t.Helper()
@@ -114,9 +107,7 @@ func TestFormerSnapshot(t *testing.T) {
 			t.Fatalf("%d snapshots, %v", len(names), err)
 		}
 		b, err := os.ReadFile(names[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	whole := control.NewLeader(nil)

@@ -19,38 +19,20 @@ import (
 	"waggle/record"
 )
 
-// kept is a fold that went through its snapshot.
-func keptLeader(t tb, l *control.Leader) *control.Leader {
+// kept is a fold that went through its snapshot, which fresh is read from.
+func kept[F journal.Snapshotter](t tb, f, fresh F) F {
 	t.Helper()
-	b, err := l.Snapshot()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	fresh := control.NewLeader(nil)
-	if err := fresh.Restore(b); err != nil {
-		t.Fatalf("%v", err)
-	}
+	b, err := f.Snapshot()
+	must(t, err)
+	must(t, fresh.Restore(b))
 	if again, err := fresh.Snapshot(); err != nil || !bytes.Equal(again, b) {
 		t.Fatalf("the snapshot of what was restored is another: %v", err)
 	}
 	return fresh
 }
 
-func keptWorker(t tb, w *control.Worker) *control.Worker {
-	t.Helper()
-	b, err := w.Snapshot()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	fresh := control.NewWorker(nil)
-	if err := fresh.Restore(b); err != nil {
-		t.Fatalf("%v", err)
-	}
-	if again, err := fresh.Snapshot(); err != nil || !bytes.Equal(again, b) {
-		t.Fatalf("the snapshot of what was restored is another: %v", err)
-	}
-	return fresh
-}
+func keptLeader(t tb, l *control.Leader) *control.Leader { return kept(t, l, control.NewLeader(nil)) }
+func keptWorker(t tb, w *control.Worker) *control.Worker { return kept(t, w, control.NewWorker(nil)) }
 
 // aLife is a team with something of everything on record.
 func aLife(t *testing.T) *world {
@@ -62,9 +44,7 @@ func aLife(t *testing.T) *world {
 	w.decide(verdict(w.request(one), true), operator)
 	w.escalate(w.request(three), policy.RoleLeader, w.lead())
 	w.round()
-	if err := m.start(one); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.start(one))
 	m.finish(one)
 	w.decide(verdict(w.request(two), false), operator) // not delivered yet
 	w.setMode(bob, policy.ModePlan, policy.RoleOperator, operator)
@@ -98,26 +78,14 @@ func TestSnapshots(t *testing.T) {
 		cut   func([]journal.Record) journal.Fold
 	}{
 		{w.mem.Records(), w.l, func(recs []journal.Record) journal.Fold {
-			l := control.NewLeader(nil)
-			for _, r := range recs {
-				w.must(l.Apply(r))
-			}
-			return keptLeader(t, l)
+			return keptLeader(t, folded(t, control.NewLeader(nil), recs))
 		}},
 		{w.members[0].mem.Records(), w.members[0].w, func(recs []journal.Record) journal.Fold {
-			f := control.NewWorker(nil)
-			for _, r := range recs {
-				w.must(f.Apply(r))
-			}
-			return keptWorker(t, f)
+			return keptWorker(t, folded(t, control.NewWorker(nil), recs))
 		}},
 	} {
 		for n := range j.recs {
-			f := j.cut(j.recs[:n])
-			for _, r := range j.recs[n:] {
-				w.must(f.Apply(r))
-			}
-			if d := cmp.Diff(j.whole, f, sameFold); d != "" {
+			if d := cmp.Diff(j.whole, folded(t, j.cut(j.recs[:n]), j.recs[n:]), sameFold); d != "" {
 				t.Fatalf("cut at %d of %d: %s", n, len(j.recs), d)
 			}
 		}
@@ -203,15 +171,10 @@ func TestFoldVersion(t *testing.T) {
 func TestPending100k(t *testing.T) {
 	n := testenv.Scale(1_000, 100_000)
 	d := journal.Dir{Path: t.TempDir(), UID: string(uid)}
-	w := os.Chmod(d.Path, 0o700)
-	if w != nil {
-		t.Fatal(w)
-	}
+	must(t, os.Chmod(d.Path, 0o700))
 	fast := journal.Options{Sync: func(*os.File) error { return nil }, SnapshotAfter: -1}
 	j, err := d.Open(journal.Leader, nothing{}, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	recs := history(t, n)
 	k := record.Key{Instance: "i", Kind: tool, ID: "perm-open"}
 	recs = append(recs, recordOf(t, 0, record.KindSeen, journal.Writer{Instance: "lead", Epoch: 1}, record.Seen{Entry: "open", Ref: 1 << 40, Instance: "i", Kind: tool, ID: k.ID, Digest: record.DigestOf(uid, k, bash), Ask: &bash}))

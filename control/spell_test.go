@@ -21,12 +21,8 @@ func TestAwake(t *testing.T) {
 		t.Helper()
 		seq++
 		raw, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Apply(journal.Record{Seq: seq, Time: now, Kind: kind, Writer: journal.Writer{Instance: "lead", Epoch: 1, PID: pid, Operator: true}, Body: raw}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, l.Apply(journal.Record{Seq: seq, Time: now, Kind: kind, Writer: journal.Writer{Instance: "lead", Epoch: 1, PID: pid, Operator: true}, Body: raw}))
 	}
 	put(at(0), 1, record.KindOpened, record.Opened{Team: "api", UID: "u", Instance: "lead", Name: "team-lead", Epoch: 1})
 	put(at(20), 1, record.KindSlept, record.Slept{ForMS: (10 * time.Minute).Milliseconds()}) // 10 to 20

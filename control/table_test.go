@@ -371,9 +371,7 @@ func TestLeaderTable(t *testing.T) {
 				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: 1}, operator},
 				{"", record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}}, operator},
 			} {
-				if err := l.Apply(recordOf(t, -i, r.kind, r.by, r.body)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, l.Apply(recordOf(t, -i, r.kind, r.by, r.body)))
 			}
 			return l, func() machine.State {
 				if m, ok := l.ByInstance("i"); ok {
@@ -420,9 +418,7 @@ func TestTransitionError(t *testing.T) {
 	d, by := journal.Dir{Path: t.TempDir(), UID: string(uid)}, journal.Writer{Instance: "i", Epoch: 1}
 	open := func(f journal.Fold) *journal.File {
 		j, err := d.Open("i", f, journal.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return j
 	}
 	add := func(j journal.Journal, kind string, body any) error {
@@ -431,9 +427,7 @@ func TestTransitionError(t *testing.T) {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	other := open(nil)
 	must(add(other, record.KindOpened, record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}))

@@ -193,10 +193,7 @@ func (w *walk) settleAll() {
 	}
 	w.toldAll()
 	for _, m := range w.members {
-		fresh := control.NewWorker(nil)
-		for _, r := range m.mem.Records() {
-			w.must(fresh.Apply(r))
-		}
+		fresh := folded(w.t, control.NewWorker(nil), m.mem.Records())
 		if !w.left(m) && len(m.mem.Records()) < 30 && len(m.mem.Records())%4 == 0 {
 			if d := cmp.Diff(m.w, fresh, sameFold); d != "" {
 				w.t.Fatalf("%s folded anew: %s", m.name, d)
@@ -227,19 +224,12 @@ func (w *walk) toldAll() {
 			w.t.Fatalf("on record is %+v, and told was %+v", o, w.told.all[id])
 		}
 	}
-	l, brief := control.NewLeader(count), control.NewBrief(nil)
-	for _, r := range w.mem.Records() {
-		w.must(l.Apply(r))
-		w.must(brief.Apply(r))
-	}
+	l, brief := folded(w.t, control.NewLeader(count), w.mem.Records()), folded(w.t, control.NewBrief(nil), w.mem.Records())
 	if a, b := openShape(l), openShape(brief); a != b {
 		w.t.Fatalf("what is open is %s, and in brief %s", a, b)
 	}
 	for _, m := range w.members {
-		f := control.NewWorker(count)
-		for _, r := range m.mem.Records() {
-			w.must(f.Apply(r))
-		}
+		folded(w.t, control.NewWorker(count), m.mem.Records())
 	}
 	if n != len(w.told.all) {
 		w.t.Fatalf("%d transitions on record, %d were told", n, len(w.told.all))

@@ -279,8 +279,7 @@ func (w *walk) doFlush() {
 			continue
 		}
 		m.sent[s.Seq] = true
-		env, err := s.Mail.Open()
-		w.must(err)
+		env := envelopeOf(w.t, s.Mail)
 		for range max(times, 1) {
 			w.box.put(env, false)
 		}
@@ -408,8 +407,7 @@ func (w *walk) doSend() {
 		if times == 0 && rapid.Bool().Draw(w.rt, "later") {
 			continue
 		}
-		env, err := o.Mail.Open()
-		w.must(err)
+		env := envelopeOf(w.t, o.Mail)
 		for range times {
 			w.byInstance(o.Instance).box.put(env, false)
 		}
@@ -431,8 +429,7 @@ func (w *walk) fetch(m *member) {
 	w.must(m.lj.Refresh(context.Background()))
 	for _, o := range m.lead.Unclosed(m.instance) {
 		if m.w.Wants(o) {
-			env, err := o.Mail.Open()
-			w.must(err)
+			env := envelopeOf(w.t, o.Mail)
 			m.box.put(env, false)
 		}
 	}
@@ -613,9 +610,7 @@ func TestWalk(t *testing.T) {
 	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()
 	steps := flag.Lookup("rapid.steps").Value.String()
-	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")))
 	sum := &sum{total: map[string]int{}}
 	t.Run("shards", func(t *testing.T) {
 		for n := range shards {
@@ -630,9 +625,7 @@ func TestWalk(t *testing.T) {
 			})
 		}
 	})
-	if err := errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.steps", steps)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.steps", steps)))
 	testenv.Measured(t, "random walks over a team, with every invariant checked after each of 40 steps: %v", sum.total)
 	for _, want := range []string{"runs", "decided", "unverified", "unverified by members", "unknown ends"} {
 		if sum.total[want] == 0 {

@@ -40,8 +40,7 @@ func (w *world) say(m *member, env protocol.Envelope, words record.Words) *contr
 // for the lead's own words to its member are refused before they are recorded, and ignored when a
 // record has them all the same.
 func TestSayRefuses(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	mem, _ := w.l.ByInstance(ann.instance)
 	interrupt := record.Words{Priority: record.PriorityInterrupt, By: policy.RoleOperator}
 	for name, step := range map[string]func() ([]journal.Draft, error){
@@ -64,9 +63,7 @@ func TestSayRefuses(t *testing.T) {
 	}
 	mail := func(from, text string) *record.Mail {
 		ds, err := w.l.Say(nil, "ann", w.spoken(from, text), record.Words{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return ds[0].Body.(record.Words).Mail
 	}
 	before := len(w.l.Ignored)
@@ -76,20 +73,12 @@ func TestSayRefuses(t *testing.T) {
 	w.append(operator, record.KindSaid, record.Words{Instance: ann.instance, Priority: record.PriorityInterrupt, Mail: mail("bob", "stop")})
 	w.append(operator, record.KindSaid, record.Words{Instance: "nobody", Mail: mail("team-lead", "hello")})
 	w.append(ann.writer(), record.KindSaid, record.Words{Instance: ann.instance, Priority: record.PriorityInterrupt, Mail: mail("team-lead", "stop")})
-	w.append(operator, record.KindClosed, record.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: record.Withdrawn})
-	w.append(operator, record.KindClosed, record.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: record.Withdrawn})
+	for range 2 {
+		w.append(operator, record.KindClosed, record.Closed{Ref: uint64(w.l.Spoken(envelopeOf(t, again).Hash()).Seq), Evidence: record.Withdrawn})
+	}
 	if got := len(w.l.Ignored) - before; got != 5 {
 		t.Errorf("%d records ignored, want 5: %+v", got, w.l.Ignored[before:])
 	}
-}
-
-func hashOf(t *testing.T, m *record.Mail) string {
-	t.Helper()
-	env, err := m.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env.Hash()
 }
 
 // TestWordsOnce: in any order of saying, sending, copying, taking, hearing, withdrawing, replacing,
@@ -97,8 +86,7 @@ func hashOf(t *testing.T, m *record.Mail) string {
 // withdrawn in time, and the folds of both journals can be rebuilt.
 func TestWordsOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(rt, record.PolicySet{}, nil)
-		ann := w.join("ann", false)
+		w, ann := withAnn(rt)
 		var all []*control.Order
 		given, back := map[string]int{}, map[string]bool{}
 		busy := false
@@ -120,8 +108,7 @@ func TestWordsOnce(t *testing.T) {
 		}
 		pick := func() *control.Order { return all[rapid.IntRange(0, len(all)-1).Draw(rt, "which")] }
 		send := func(o *control.Order) {
-			env, err := o.Mail.Open()
-			w.must(err)
+			env := envelopeOf(rt, o.Mail)
 			n := 1 // the test's mailbox computes other hashes; the hash of the words counts
 			for _, e := range ann.box.entries {
 				if strings.HasPrefix(e.id, o.Hash) {
@@ -168,9 +155,7 @@ func TestWordsOnce(t *testing.T) {
 			"idle": func(*rapid.T) {
 				if busy {
 					busy = false
-					ann.do(func() ([]journal.Draft, error) {
-						return ann.w.Say(protocol.IdleNotification{From: "ann", Timestamp: protocol.FormatTime(w.now), IdleReason: "available"}, record.Said{}, ann.lead, w.mint())
-					})
+					ann.says(protocol.IdleNotification{From: "ann", Timestamp: protocol.FormatTime(w.now), IdleReason: "available"}, record.Said{})
 				}
 			},
 			"unsay": func(rt *rapid.T) {
@@ -221,8 +206,7 @@ func TestWordsOnce(t *testing.T) {
 // TestOldSpellingFolds: the journal of an older waggle has its envelopes with HTML escapes. They
 // fold to the same words and keep their bytes; an envelope that is written now has no such escape.
 func TestOldSpellingFolds(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	ann := w.join("ann", false)
+	w, ann := withAnn(t)
 	env := w.spoken("team-lead", "a && b <c>")
 	old := `"text":"a \u0026\u0026 b \u003cc\u003e"`
 	w.do(operator, func() ([]journal.Draft, error) {
