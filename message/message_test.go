@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/message"
 	"waggle/policy"
@@ -31,9 +32,7 @@ func key(kind protocol.Kind) record.Key {
 func read(t testing.TB, p protocol.Payload) protocol.Payload {
 	t.Helper()
 	text, err := protocol.Encode(p, protocol.DialectWire)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d := protocol.Decode(protocol.Envelope{From: "ann", Text: text})
 	if d.Kind != p.Kind() {
 		t.Fatalf("%s is read as %s: %v", p.Kind(), d.Kind, d.Warnings)
@@ -186,9 +185,7 @@ func TestResponseTells(t *testing.T) {
 		{protocol.KindPermissionRequest, message.Reply{Rules: both.Rules}, "", "permission_updates"},
 	} {
 		got, err := protocol.Encode(message.Response(key(c.kind), ask, c.reply, noon), protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !strings.Contains(string(got), c.want) || strings.Contains(string(got), c.key) != (c.want != "") {
 			t.Errorf("%s %+v: %s", c.kind, c.reply, got)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -47,9 +48,7 @@ func TestEncodedBytes(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(file, txtar.Format(out), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, txtar.Format(out), 0o666))
 	}
 }
 
@@ -141,9 +140,7 @@ func TestCarrying(t *testing.T) {
 	p := protocol.ShutdownRequest{RequestID: "req-shutdown-abc123", From: "coordinator", Reason: "Analysis complete.", Timestamp: payloadTime}
 	e := protocol.Envelope{From: "coordinator", Timestamp: payloadTime, Color: "yellow"}
 	got, err := e.Carrying(p, protocol.DialectAPI)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const want = `{"from":"coordinator","text":"Analysis complete.","summary":"Shutdown request","timestamp":"` + payloadTime +
 		`","color":"yellow","type":"shutdown_request","metadata":{"request_id":"req-shutdown-abc123"},"read":false}`
 	if text, err := got.MarshalJSON(); err != nil || string(text) != want {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -222,9 +223,7 @@ func TestEnvelopeHidesNothing(t *testing.T) {
 
 func TestEnvelopeUnmarshal(t *testing.T) {
 	var list []protocol.Envelope
-	if err := json.Unmarshal([]byte(`[{"from":"a","content":"b","timestamp":"t","x":{"y":1}}]`), &list); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(`[{"from":"a","content":"b","timestamp":"t","x":{"y":1}}]`), &list))
 	got, err := json.Marshal(list)
 	if err != nil || string(got) != `[{"from":"a","content":"b","timestamp":"t","x":{"y":1}}]` {
 		t.Errorf("%s %v", got, err)
@@ -271,9 +270,7 @@ func TestCaptures(t *testing.T) {
 		checkCapture(t, path, raw, list)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if files == 0 {
 		t.Fatalf("no inbox in %s", dir)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -108,21 +109,15 @@ var notSpellings = map[string]string{
 func TestSpellingsStandInTheTable(t *testing.T) {
 	all, used := spellings(), make(map[string]bool)
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	schemas, err := filepath.Glob("../schema/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, path := range append(files, schemas...) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "fields_") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, lit := range literals(file) {
 			if !spelled(lit, all) {
 				continue

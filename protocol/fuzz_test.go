@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -151,18 +152,12 @@ func FuzzDecode(f *testing.F) {
 func withMetadata(t *testing.T, e protocol.Envelope, id string) protocol.Envelope {
 	t.Helper()
 	entry, err := e.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	quoted, err := json.Marshal(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	entry = append(entry[:len(entry)-1], `,"metadata":{"request_id":`+string(quoted)+`}}`...)
 	e, err = protocol.ParseEnvelope(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return e
 }
 
@@ -299,9 +294,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		want := bytes.TrimSpace(indented.Bytes())
 		p, err := protocol.ParseEnvelope(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := p.AppendJSON(nil); !bytes.Equal(got, want) {
 			t.Fatalf("rewritten differently:\n%s", cmp.Diff(string(want), string(got)))
 		}

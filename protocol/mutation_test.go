@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -27,9 +28,7 @@ func TestMutations(t *testing.T) {
 	seen := map[protocol.Kind]map[string]bool{}
 	for _, p := range written() {
 		text, err := protocol.Encode(p, protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		mutateFrame(t, &b, seen, protocol.DialectWire, text)
 	}
 	for _, shape := range seed000 {
@@ -52,9 +51,7 @@ func TestMutations(t *testing.T) {
 		t.Errorf("%s differs (-want +got):\n%s", file, diff)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, []byte(b.String()), 0o666))
 	}
 }
 
@@ -171,16 +168,12 @@ func widens(whole, d protocol.Decoded) bool { return !yes(whole.Payload) && yes(
 func mutateEnvelope(t *testing.T, b *strings.Builder) {
 	e := protocol.Envelope{From: "w1", Text: "words", Summary: "s", Timestamp: payloadTime, Color: "blue", MsgV: 1, MsgID: "m-1", Type: "message", Read: true}
 	e, err := e.With("metadata", json.RawMessage(`{"priority":"high"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if e, err = e.WithMessageID(); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := e.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fields := func(e protocol.Envelope) string {
 		metadata, _ := e.Member("metadata")
 		return fmt.Sprint(e.From, e.Text, e.Summary, e.Timestamp, e.Color, e.MsgV, e.MsgID, e.Type, e.Read, string(metadata))

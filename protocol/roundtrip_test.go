@@ -88,13 +88,7 @@ func TestCatalogRoundTrip(t *testing.T) {
 				if d.Kind != info.Kind || d.Dialect == protocol.DialectMixed {
 					t.Fatalf("%s: kind %s, dialect %s, %q", text, d.Kind, d.Dialect, d.Warnings)
 				}
-				if got, want := yes(d.Payload), yes(p); got != want {
-					t.Fatalf("%s: verdict %v, want %v", text, got, want)
-				}
-				sent, _ := protocol.RequestIDOf(p)
-				if got, _ := protocol.RequestIDOf(d.Payload); got != sent {
-					t.Fatalf("%s: id %q, want %q", text, got, sent)
-				}
+				sameDecision(t, text, d.Payload, p)
 				again, err := protocol.Encode(d.Payload, protocol.DialectCatalog)
 				if err != nil {
 					t.Fatalf("%s: %v", text, err)
@@ -128,6 +122,17 @@ func yes(p protocol.Payload) bool {
 		return true
 	}
 	return false
+}
+
+// sameDecision checks that what was read of a text decides what was sent, about the same request.
+func sameDecision(t rapid.TB, text string, read, sent protocol.Payload) {
+	if got, want := yes(read), yes(sent); got != want {
+		t.Fatalf("%s: verdict %v, want %v", text, got, want)
+	}
+	id, _ := protocol.RequestIDOf(sent)
+	if got, _ := protocol.RequestIDOf(read); got != id {
+		t.Fatalf("%s: id %q, want %q", text, got, id)
+	}
 }
 
 // TestStringsAsJavaScript: a payload's strings are written as JSON.stringify
@@ -169,13 +174,7 @@ func TestDialectsKeepTheDecision(t *testing.T) {
 					if d.Kind != info.Kind || d.Dialect == protocol.DialectMixed || len(d.Unread) > 0 {
 						t.Fatalf("%s: kind %s, dialect %s, unread %q, %q", e.Text, d.Kind, d.Dialect, d.Unread, d.Warnings)
 					}
-					if got, want := yes(d.Payload), yes(p); got != want {
-						t.Fatalf("%s: verdict %v, want %v", e.Text, got, want)
-					}
-					sent, _ := protocol.RequestIDOf(p)
-					if got, _ := protocol.RequestIDOf(d.Payload); got != sent {
-						t.Fatalf("%s: id %q, want %q", e.Text, got, sent)
-					}
+					sameDecision(t, e.Text, d.Payload, p)
 					if strings.Contains(strings.Join(d.Warnings, "\n"), "more than once") {
 						t.Fatalf("%s: %q", e.Text, d.Warnings)
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 )
 
@@ -22,9 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestTranscripts(t *testing.T) {
 	seen := make(map[string]bool)
 	files, err := filepath.Glob("testdata/decode/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, file := range files {
 		kind := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		seen[kind] = true
@@ -39,9 +38,7 @@ func TestTranscripts(t *testing.T) {
 
 func checkTranscript(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := make(map[string][]byte)
 	for _, f := range archive.Files {
 		want[f.Name] = f.Data
@@ -61,9 +58,7 @@ func checkTranscript(t *testing.T, file string) {
 	}
 	if *update {
 		archive.Files = out
-		if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, txtar.Format(archive), 0o666))
 	}
 }
 
@@ -78,13 +73,9 @@ func decodeInput(t *testing.T, ext string, data []byte) []byte {
 		}
 	}
 	raw, err := protocol.Decode(e).MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Indent(&b, raw, "", "  "))
 	b.WriteByte('\n')
 	return b.Bytes()
 }

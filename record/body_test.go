@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -45,9 +46,7 @@ func TestKindsHaveBodies(t *testing.T) {
 	}
 	for _, name := range []string{"record.go", "words.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ast.Inspect(f, func(n ast.Node) bool {
 			v, ok := n.(*ast.ValueSpec)
 			if !ok || !strings.HasPrefix(v.Names[0].Name, "Kind") {

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -78,9 +79,7 @@ func TestCeilingBounds(t *testing.T) {
 			}
 		}
 		raw, err := json.Marshal(bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var again record.PolicySet
 		if err := json.Unmarshal(raw, &again); err != nil || !again.Ceiling.Same(c) || again.Sandboxed != bound.Sandboxed {
 			t.Fatalf("%v: %+v of %s", err, again.Ceiling, raw)

@@ -24,9 +24,7 @@ func TestGateJudgesAsOnDisk(t *testing.T) {
 	home := filepath.Join(dir, "home")
 	cwd := filepath.Join(home, "work")
 	for _, d := range []string{"sub", "src", "test", "out"} {
-		if err := os.MkdirAll(filepath.Join(cwd, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(cwd, d), 0o700))
 	}
 	for link, to := range map[string]string{"link": "/etc", "inner": "sub"} {
 		if err := os.Symlink(to, filepath.Join(cwd, link)); err != nil {
@@ -40,9 +38,7 @@ func TestGateJudgesAsOnDisk(t *testing.T) {
 	var inputs []string
 	for _, file := range []string{"everyday.txt", "paths.txt", "allow.txt", "allow_not.txt"} {
 		b, err := os.ReadFile(filepath.Join("..", "policy", "testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for line := range strings.Lines(string(b)) {
 			if line = strings.TrimSuffix(line, "\n"); line != "" && !strings.HasPrefix(line, "#") {
 				inputs = append(inputs, strings.ReplaceAll(line, "⏎", "\n"))
@@ -56,9 +52,7 @@ func TestGateJudgesAsOnDisk(t *testing.T) {
 	inputs = append(few, "ls *", "cat *.go", "cat ~/work/f", "cat link/passwd", "cat inner/../f", "grep -r x sub/*", "git -C sub log", "wc -l < f", "find . -name '*.go' | xargs cat", "cp f out/g", "cat f >out/h", "sort f -o out/f")
 	rule := func(s string) policy.Rule {
 		r, err := policy.ParseRule(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return r
 	}
 	wide := []policy.Rule{rule("Bash(ls:*)"), rule("Bash(cat:*)"), rule("Bash(grep:*)"), rule("Bash(git:*)"), rule("Bash(find:*)"), rule("Bash(wc:*)"), rule("Bash(sort:*)"), rule("Read(sub/**)")}
@@ -74,9 +68,7 @@ func TestGateJudgesAsOnDisk(t *testing.T) {
 	for name, set := range sets {
 		for _, text := range inputs {
 			in, err := json.Marshal(map[string]string{"command": text})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			ask := record.Ask{Tool: "Bash", Input: string(in), Cwd: cwd}
 			call := set.Call(ask)
 			call.Links, call.Home = realpath.Disk{}, home

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/record"
 )
@@ -15,13 +16,9 @@ var mint = record.Mint{Now: start, MsgID: "8a0f2d6c-1111-4222-8333-444455556666"
 func TestCompose(t *testing.T) {
 	p := protocol.ShutdownRequest{From: "team-lead", RequestID: "shutdown-abc1234@ada", Reason: "done", Timestamp: protocol.FormatTime(start)}
 	mail, err := record.Compose("team-lead", "blue", "ada", p, mint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	env, err := mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if mail.To != "ada" || mail.Kind != protocol.KindShutdownRequest || mail.SHA256 != record.HashText(env.Text) {
 		t.Errorf("%+v", mail)
 	}
@@ -57,9 +54,7 @@ func TestComposeRefuses(t *testing.T) {
 // TestComposeText: words have their summary beside them, and are the sum's text.
 func TestComposeText(t *testing.T) {
 	mail, err := record.ComposeText("ada", "", "team-lead", "two words", "2", mint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	env, err := mail.Open()
 	if err != nil || env.Text != "two words" || env.Summary != "2" || mail.SHA256 != record.HashText("two words") || mail.Kind != protocol.KindText || env.MsgID != mint.MsgID {
 		t.Errorf("%+v, %+v, %v", mail, env, err)
@@ -77,9 +72,7 @@ func TestComposeText(t *testing.T) {
 // vouches for the text that its receiver reads.
 func TestComposeInvalidText(t *testing.T) {
 	mail, err := record.ComposeText("ada", "", "team-lead", "a\xff\xffb\xc3", "", mint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	env, err := mail.Open()
 	if err != nil || !strings.HasPrefix(env.Text, "a\uFFFD") || mail.SHA256 != record.HashText(env.Text) {
 		t.Errorf("%q has the sum %s, %v", env.Text, mail.SHA256, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -224,9 +225,7 @@ func TestReply(t *testing.T) {
 func TestReplies(t *testing.T) {
 	in := record.QuestionInput([]record.Question{colour, several})
 	got, err := record.Replies(in, []string{"1", "words"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if d := cmp.Diff([]string{"red", "words"}, record.Texts(got)); d != "" {
 		t.Error(d)
 	}
@@ -255,9 +254,7 @@ func TestCheckReplies(t *testing.T) {
 	in := record.QuestionInput([]record.Question{colour, several, closed, open})
 	good := func() []record.Reply {
 		out, err := record.Replies(in, []string{"2", "1,3", "yes", "no more"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return out
 	}
 	if err := record.CheckReplies(in, good()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/record"
 
@@ -76,9 +77,7 @@ func TestSumOfEveryBoundField(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(raw, &c)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ps := bindings(&c)
 		i := rapid.IntRange(0, len(ps)-2).Draw(t, "field")
 		if n := len(*ps[i]); n > 0 {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/protocol"
 	"waggle/schema"
@@ -23,18 +24,12 @@ import (
 // TestFilesAreCurrent: the checked-in schemas are what the Go types make.
 func TestFilesAreCurrent(t *testing.T) {
 	want, err := schema.Render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	entries, err := schema.Files.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, e := range entries {
 		got, err := schema.Files.ReadFile(e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if diff := cmp.Diff(string(want[e.Name()]), string(got)); diff != "" {
 			t.Errorf("%s is not current, run go generate ./schema\n%s", e.Name(), diff)
 		}
@@ -62,9 +57,7 @@ func TestKinds(t *testing.T) {
 // TestEnvelopeHasEveryField: the schema of an envelope names the keys that an envelope writes.
 func TestEnvelopeHasEveryField(t *testing.T) {
 	s, err := schema.Envelope()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var e protocol.Envelope
 	v := reflect.ValueOf(&e).Elem()
 	for i := range v.NumField() {
@@ -81,13 +74,9 @@ func TestEnvelopeHasEveryField(t *testing.T) {
 		}
 	}
 	raw, err := e.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var written map[string]any
-	if err := json.Unmarshal(raw, &written); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(raw, &written))
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(s.Properties))); diff != "" {
 		t.Error(diff)
 	}
@@ -103,32 +92,20 @@ type validator struct {
 func load(t *testing.T, name string) validator {
 	t.Helper()
 	raw, err := schema.Files.ReadFile(name + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var s google.Schema
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(raw, &s))
 	if s.Schema != "https://json-schema.org/draft/2020-12/schema" || s.ID != "urn:waggle:schema:"+name {
 		t.Errorf("%s: $schema %s, $id %s", name, s.Schema, s.ID)
 	}
 	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	doc, err := tekuri.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c := tekuri.NewCompiler()
-	if err := c.AddResource(s.ID, doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.AddResource(s.ID, doc))
 	compiled, err := c.Compile(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return validator{resolved, compiled}
 }
 
@@ -162,9 +139,7 @@ func TestEncodedIsValid(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			v := load(t, string(kind))
 			sample, err := protocol.Encode(protocoltest.Sample(kind), protocol.DialectWire)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !v.valid(t, sample) {
 				t.Errorf("%s is not valid", sample)
 			}
@@ -172,9 +147,7 @@ func TestEncodedIsValid(t *testing.T) {
 				t.Error("a further key is not allowed")
 			}
 			s, err := schema.For(kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, key := range s.Required {
 				for what, bad := range map[string]string{"missing": without(t, sample, key, ""), "null": without(t, sample, key, "null"), "wrong": without(t, sample, key, `-7`)} {
 					if v.valid(t, bad) {
@@ -187,9 +160,7 @@ func TestEncodedIsValid(t *testing.T) {
 			}
 			rapid.Check(t, func(t *rapid.T) {
 				text, err := protocol.Encode(protocoltest.Payload(kind).Draw(t, "payload"), protocol.DialectWire)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if strings.Contains(text, "1e400") {
 					return // beyond what Go's own decoder reads
 				}
@@ -205,17 +176,13 @@ func TestEncodedIsValid(t *testing.T) {
 func without(t *testing.T, text, key, value string) string {
 	t.Helper()
 	var m map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(text), &m))
 	delete(m, key)
 	if value != "" {
 		m[key] = json.RawMessage(value)
 	}
 	out, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(out)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/internal/snapshot"
+	"waggle/internal/test/testenv"
 )
 
 // value is the codec of any type.
@@ -168,9 +169,7 @@ func TestReadOverOld(t *testing.T) {
 	}
 	fields := value[old]
 	b, err := snapshot.Encode("v", &old{}, fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := "before"
 	x := old{List: []string{s}, Dict: map[string]string{s: s}, Ptr: &s}
 	if err := snapshot.Decode(b, "v", &x, fields); err != nil || x.List != nil || x.Dict != nil || x.Ptr != nil {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/snapshot"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/policy"
 	"waggle/record"
@@ -227,9 +228,7 @@ func TestGarbage(t *testing.T) {
 	x := reflect.New(c.typ).Elem()
 	leaves(x, "", func(_ string, leaf reflect.Value) { put(leaf, 3) })
 	b, err := c.bytes(x.Interface())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		other := append([]byte(nil), b...)
 		for range rapid.IntRange(1, 4).Draw(t, "times") {
@@ -257,9 +256,7 @@ func TestPointersOfRecords(t *testing.T) {
 	if err == nil {
 		err = snapshot.Decode(b, "v1", &got, value)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got.Rules[0].Until != got.Rules[1].Until || got.Rules[0].Until != got.Hosts[0].Until || got.Rules[0].From != got.Hosts[0].From {
 		t.Error("what was one is two")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 )
 
 func parse(t *testing.T, data string) *jsonobj.Object {
@@ -79,9 +80,7 @@ func TestParseSaysWhere(t *testing.T) {
 func TestParseKeepsNothingOfItsInput(t *testing.T) {
 	data := []byte(`{"a":"b"}`)
 	o, err := jsonobj.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range data {
 		data[i] = 'x'
 	}
@@ -111,9 +110,7 @@ func TestSetAndDelete(t *testing.T) {
 		changed := o.Clone()
 		c.edit(changed)
 		var got bytes.Buffer
-		if err := json.Compact(&got, changed.Raw()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Compact(&got, changed.Raw()))
 		if got.String() != c.want {
 			t.Errorf("%s: %s, want %s", c.in, got.String(), c.want)
 		}
@@ -212,9 +209,7 @@ func TestFields(t *testing.T) {
 		c.edit(&v)
 		jsonobj.Update(o, thingFields, &old, &v)
 		var got bytes.Buffer
-		if err := json.Compact(&got, o.Raw()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Compact(&got, o.Raw()))
 		if got.String() != c.want {
 			t.Errorf("%s: %s, want %s", c.in, got.String(), c.want)
 		}
@@ -284,9 +279,7 @@ func FuzzParse(f *testing.F) {
 		out := o.Append(nil, 0)
 		// encoding/json lays valid JSON out the same way and keeps its bytes.
 		var want bytes.Buffer
-		if err := json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "))
 		if !bytes.Equal(want.Bytes(), out) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, out, want.Bytes())
 		}
@@ -328,9 +321,7 @@ func Example() {
 // TestTextAndObject: a key that is missing, or has another type, reads as "" and as an empty object.
 func TestTextAndObject(t *testing.T) {
 	o, err := jsonobj.Parse([]byte(`{"s":"a","o":{"k":"v"},"n":1,"Cased":"x"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if o.Text("s") != "a" || o.Text("n") != "" || o.Text("none") != "" || o.Text("cased") != "" {
 		t.Error(o.Text("s"), o.Text("n"), o.Text("none"), o.Text("cased"))
 	}
