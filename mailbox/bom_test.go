@@ -14,20 +14,14 @@ func TestMarkingDropsTheByteOrderMark(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bob.json")
 	const entry = `{"from":"ann","text":"hi","timestamp":"2026-11-20T18:15:43.000Z","read":false}`
-	if err := os.WriteFile(path, []byte("\ufeff["+entry+"]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("\ufeff["+entry+"]"), 0o600))
 	box, err := mailbox.Dir{Path: dir}.Open("bob", mailbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := mailbox.ReadPrompt(t.Context(), box)
 	if err != nil || len(p.IDs) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if err := box.MarkRead(t.Context(), p.IDs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, box.MarkRead(t.Context(), p.IDs...))
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != "["+entry[:len(entry)-len("false}")]+"true}]" {
 		t.Errorf("%q, %v", got, err)

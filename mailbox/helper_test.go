@@ -48,7 +48,11 @@ func boxWith(t testing.TB, content string, o mailbox.Options) (*mailbox.Box, *[]
 	return b, &reports
 }
 
-func must(t testing.TB, err error) {
+// must ends a test at an error; a test of rapid too.
+func must(t interface {
+	Helper()
+	Fatal(...any)
+}, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

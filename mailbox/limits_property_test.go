@@ -86,13 +86,9 @@ func TestLimitsProperty(t *testing.T) {
 		}
 		key := fmt.Sprint(name, e.From, e.Text, e.Timestamp)
 		if sizes[key] == 0 {
-			if err := scratch.Append(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
+			must(t, scratch.Append(t.Context(), e))
 			es, err := scratch.Entries(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			sizes[key] = int64(len(es[len(es)-1].Raw))
 		}
 		return sized{env: e, size: sizes[key]}
@@ -141,9 +137,7 @@ func TestLimitsProperty(t *testing.T) {
 					}
 					if len(es) > 0 && rapid.Bool().Draw(t, "read") {
 						i := rapid.IntRange(0, len(es)-1).Draw(t, "which")
-						if err := s.MarkRead(t.Context(), es[i].ID); err != nil {
-							t.Fatal(err)
-						}
+						must(t, s.MarkRead(t.Context(), es[i].ID))
 						there[i].read = true
 					}
 				}

@@ -34,16 +34,12 @@ func TestReadPrompt(t *testing.T) {
 	if again, err := mailbox.ReadPrompt(ctx, box); err != nil || again.Text != want {
 		t.Errorf("reading took something: %q, %v", again.Text, err)
 	}
-	if err := box.MarkRead(ctx, p.IDs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, box.MarkRead(ctx, p.IDs...))
 	if p, err := mailbox.ReadPrompt(ctx, box); err != nil || p.Text != "" {
 		t.Errorf("after marking: %q, %v", p.Text, err)
 	}
 	all, err := box.Entries(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p = mailbox.PromptOf(all[:0:0], nil)
 	if p.Text != "" {
 		t.Errorf("%q", p.Text)

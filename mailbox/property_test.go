@@ -86,9 +86,7 @@ func (m *model) check(t *rapid.T, s mailbox.Store) {
 }
 
 func fatal(t *rapid.T, err error) {
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // Any sequence of appends, markings and fresh openings has the model's result.

@@ -18,18 +18,12 @@ func TestUnmended(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ann.json")
-			if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(c.file), 0o600))
 			var reports []mailbox.Report
 			b, err := mailbox.Dir{Path: dir}.Open("ann", mailbox.Options{Unmended: true, Report: func(r mailbox.Report) { reports = append(reports, r) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			entries, err := b.Entries(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Envelope.Text)
@@ -52,9 +46,7 @@ func TestUnmended(t *testing.T) {
 			if len(entries) == 0 {
 				return
 			}
-			if err := b.MarkRead(t.Context(), entries[0].ID); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.MarkRead(t.Context(), entries[0].ID))
 			if kept, _ := filepath.Glob(path + ".corrupt-*"); len(kept) != 1 {
 				t.Errorf("who writes kept %v", kept)
 			}

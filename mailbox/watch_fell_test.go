@@ -17,12 +17,8 @@ func TestWatchFalls(t *testing.T) {
 	fell := make(chan error, 1)
 	nudges, err := mailbox.Watch(t.Context(), mailbox.WatchOptions{Interval: time.Hour, Match: func(string) bool { panic("no such luck") },
 		Fell: func(err error) { fell <- err }}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ann.json"), []byte("[]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte("[]"), 0o600))
 	select {
 	case err := <-fell:
 		if p := caught.Of(err); p == nil || p.Value != "no such luck" {
