@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/journal"
 	"waggle/machine"
 	"waggle/protocol"
 	"waggle/record"
@@ -61,21 +60,5 @@ func TestBriefForgets(t *testing.T) {
 	w.append(w.lead(), record.KindLeft, record.Left{Instance: ann.instance, How: record.LeftStopped})
 	if _, err := w.l.Unsay(w.l.Spoken(stays.Hash), record.Withdrawn); err == nil || !strings.Contains(err.Error(), "too late: the words are their recipient has ended") {
 		t.Errorf("their recipient has left: %v", err)
-	}
-}
-
-// TestSnapshotOfTheOtherFold: a brief fold refuses the snapshot of a whole fold, a whole fold
-// refuses that of a brief one, and the refusing fold does not change.
-func TestSnapshotOfTheOtherFold(t *testing.T) {
-	w := newWorld(t, record.PolicySet{}, nil)
-	w.join("ann", false)
-	brief := control.NewBrief(nil)
-	w.must(w.mem.Open(brief).Refresh(t.Context()))
-	for what, c := range map[string][2]journal.Snapshotter{"whole": {w.l, control.NewBrief(nil)}, "brief": {brief, control.NewLeader(nil)}} {
-		b, err := c[0].Snapshot()
-		must(t, err)
-		if err := c[1].Restore(b); err == nil || len(c[1].(*control.Leader).Members) > 0 {
-			t.Errorf("%s: %v", what, err)
-		}
 	}
 }

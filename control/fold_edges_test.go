@@ -7,9 +7,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
-	"waggle/message"
 	"waggle/policy"
-	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -52,28 +50,6 @@ func TestSupersededStart(t *testing.T) {
 	}
 	_, err = m.w.Start(k, old, m.lead, m.now)
 	refused[*control.GrantError](t, err, control.ErrSuperseded.Error())
-}
-
-// TestReceiveFileOnce: a guest takes an order by file once; plain words are no order.
-func TestReceiveFileOnce(t *testing.T) {
-	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
-	j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
-	in := func(id, text string) message.Incoming {
-		env := protocol.Envelope{From: string(protocol.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
-		return message.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: protocol.Decode(env)}
-	}
-	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
-	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)
-	if len(ds) != 1 || ds[0].Kind != record.KindApplied {
-		t.Fatalf("the order drafts %+v", ds)
-	}
-	j.add(ds[0].Kind, ds[0].Body)
-	if ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start); len(ds) > 0 {
-		t.Errorf("the same entry drafts again: %+v", ds)
-	}
-	if ds := j.fold.ReceiveFile(in("e#2", "please look at main.go"), control.NewLeader(nil), start); len(ds) > 0 {
-		t.Errorf("words draft %+v", ds)
-	}
 }
 
 // TestNoAllowForTheEnded: a request of a member that has ended cannot be allowed.

@@ -205,6 +205,9 @@ func TestGuestGoes(t *testing.T) {
 		t.Error("it leaves before it is on record")
 	}
 	g.do(ds)
+	if again := ask("s1"); again != nil {
+		t.Errorf("the same entry again: %+v", again)
+	}
 	if why := refusedFor(ask("s2")); !g.w.Leaving() || why != "a shutdown is being answered" {
 		t.Errorf("leaving %v, a second one: %q", g.w.Leaving(), why)
 	}

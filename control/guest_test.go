@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"waggle/control"
-	"waggle/internal/json/jsonobj"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
@@ -28,34 +27,12 @@ func TestFileChannelIsForGuests(t *testing.T) {
 			{record.Applied{What: record.CommandAssigned, Task: &record.Task{ID: "1"}, Channel: file}, false},
 			{record.Applied{What: record.CommandMode, Mode: policy.ModePlan, Ref: 1}, false},
 		} {
-			j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
-			j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
-			if err := j.try(record.KindApplied, c.b); (err == nil) != (guest && c.ok) {
+			by := journal.Writer{Instance: "i", Epoch: 1}
+			w := folded(t, control.NewWorker(nil), []journal.Record{recordOf(t, 1, record.KindOpened, by,
+				record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})})
+			if err := w.Apply(recordOf(t, 2, record.KindApplied, by, c.b)); (err == nil) != (guest && c.ok) {
 				t.Errorf("guest %v: %+v: %v", guest, c.b, err)
 			}
 		}
 	}
-}
-
-// memoryRecords gives a worker's fold its records.
-type memoryRecords struct {
-	t    *testing.T
-	fold *control.Worker
-	seq  journal.Seq
-}
-
-func (m *memoryRecords) add(kind string, body any) {
-	m.t.Helper()
-	if err := m.try(kind, body); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
-func (m *memoryRecords) try(kind string, body any) error {
-	m.seq++
-	raw, err := jsonobj.Marshal(body)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return m.fold.Apply(journal.Record{Seq: m.seq, Kind: kind, Must: true, Body: raw, Writer: journal.Writer{Instance: "i", Epoch: 1}})
 }
