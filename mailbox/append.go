@@ -74,7 +74,7 @@ func appendSplices(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error)
 }
 
 // join lays entries out in an array, each on lines of its own.
-func join(enc [][]byte) []byte {
+func join[E ~[]byte](enc []E) []byte {
 	var b []byte
 	for i, e := range enc {
 		if i > 0 {

@@ -234,11 +234,7 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 	if len(list) == 0 {
 		return []byte(emptyArray)
 	}
-	enc := make([][]byte, len(list))
-	for i, raw := range list {
-		enc[i] = raw
-	}
-	return slices.Concat([]byte{'['}, join(enc), []byte("\n]"))
+	return slices.Concat([]byte{'['}, join(list), []byte("\n]"))
 }
 
 // ReadArchived reads an archived mailbox file, of either layout by its extension. It takes no lock

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"waggle/mailbox"
@@ -37,5 +38,28 @@ func TestMigrateInterrupted(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("what was not moved is gone: %v", err)
+	}
+}
+
+// TestMigrateTornForever: a mailbox that another program breaks each time its lock is
+// taken is not moved, and the migration says so.
+func TestMigrateTornForever(t *testing.T) {
+	t.Parallel()
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[]"})
+	path, tries := filepath.Join(b.Team, "inboxes", "bob.json"), 0
+	hook := func(step string) {
+		if step == "locked" {
+			if _, err := os.Stat(path); err == nil {
+				tries++
+				put(t, path, `[{"from":"a","text":"`)
+			}
+		}
+	}
+	_, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{Hook: hook})
+	if err == nil || !strings.Contains(err.Error(), "is being changed all the time") {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("what could not be moved is gone: %v", err)
 	}
 }

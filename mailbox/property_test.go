@@ -59,9 +59,9 @@ func (m *model) mark(ids []mailbox.ID) {
 // check compares a store with the model.
 func (m *model) check(t *rapid.T, s mailbox.Store) {
 	all, err := s.Entries(t.Context())
-	fatal(t, err)
+	must(t, err)
 	unread, err := s.Unread(t.Context())
-	fatal(t, err)
+	must(t, err)
 	if len(all) != len(m.list) {
 		t.Fatalf("%d entries, want %d", len(all), len(m.list))
 	}
@@ -83,10 +83,6 @@ func (m *model) check(t *rapid.T, s mailbox.Store) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("unread %v, want %v", got, want)
 	}
-}
-
-func fatal(t *rapid.T, err error) {
-	must(t, err)
 }
 
 // Any sequence of appends, markings and fresh openings has the model's result.
@@ -113,10 +109,10 @@ func TestStoresFollowTheModel(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention")}.With(atomicfile.TierAuto, rapid.SampledFrom([]atomicfile.Sync{atomicfile.SyncNone, atomicfile.SyncNone, atomicfile.SyncData, atomicfile.SyncFull}).Draw(t, "sync"))
 				dir, err := os.MkdirTemp("", "waggle-mailbox")
-				fatal(t, err)
+				must(t, err)
 				defer os.RemoveAll(dir)
 				s, err := open(dir, o)
-				fatal(t, err)
+				must(t, err)
 				m := &model{retention: o.Retention}
 				t.Repeat(map[string]func(*rapid.T){
 					"append": func(t *rapid.T) {
@@ -126,7 +122,7 @@ func TestStoresFollowTheModel(t *testing.T) {
 							batch = append(batch, e)
 							m.list = append(m.list, modelEntry{e, e.Read})
 						}
-						fatal(t, s.Append(t.Context(), batch...))
+						must(t, s.Append(t.Context(), batch...))
 					},
 					"mark": func(t *rapid.T) {
 						ids := []mailbox.ID{{Hash: "gone", Occurrence: 1}}
@@ -135,13 +131,13 @@ func TestStoresFollowTheModel(t *testing.T) {
 								ids = append(ids, m.id(i))
 							}
 						}
-						fatal(t, s.MarkRead(t.Context(), ids...))
+						must(t, s.MarkRead(t.Context(), ids...))
 						m.mark(ids)
 					},
 					"open again": func(t *rapid.T) {
 						if name != "memory" {
 							s, err = open(dir, o)
-							fatal(t, err)
+							must(t, err)
 						}
 					},
 					"": func(t *rapid.T) { m.check(t, s) },

@@ -3,9 +3,12 @@ package mailbox_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
@@ -69,5 +72,29 @@ func TestWideGap(t *testing.T) {
 				t.Errorf("a gap of %d: %d ends", gap, strings.Count(raw, "]"))
 			}
 		}
+	}
+}
+
+// TestQuarantineNames: a thousand names are tried, and a broken file whose bytes have no
+// place is left as it is.
+func TestQuarantineNames(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+	b, _ := boxWith(t, "no mailbox", mailbox.Options{Now: func() time.Time { return now }})
+	stamp := b.Path() + ".corrupt-" + now.Format("20060102T150405.000Z")
+	put(t, stamp, "older")
+	for n := 2; n <= 1000; n++ {
+		put(t, fmt.Sprintf("%s-%d", stamp, n), "older")
+	}
+	if err := b.Append(t.Context(), text("a")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("appended without a place for what was broken: %v", err)
+	}
+	if got := get(t, b.Path()); got != "no mailbox" {
+		t.Errorf("the file became %q", got)
+	}
+	must(t, os.Remove(stamp+"-1000"))
+	must(t, b.Append(t.Context(), text("a")))
+	if got := get(t, stamp+"-1000"); got != "no mailbox" {
+		t.Errorf("the last name holds %q", got)
 	}
 }

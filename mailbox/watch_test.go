@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"waggle/internal/caught"
 	"waggle/internal/fs/atomicfile"
 	"waggle/mailbox"
 )
@@ -38,6 +39,26 @@ func watch(t *testing.T, o mailbox.WatchOptions, dirs ...string) (nudges <-chan 
 			}
 		}
 	}
+}
+
+// watchUntil is watch, and tells how many values wait when the watcher comes to a change of the file last: it has handled
+// all changes before.
+func watchUntil(t *testing.T, last string, dirs ...string) (nudges <-chan struct{}, pending chan int, stop func()) {
+	t.Helper()
+	watching, pending := make(chan struct{}), make(chan int, 1)
+	nudges, stop = watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
+		if name == last {
+			<-watching
+			select {
+			case pending <- len(nudges):
+			default: // another event of that file
+			}
+		}
+		return mailbox.DefaultMatch(name)
+	}}, dirs...)
+	close(watching)
+	drain(nudges)
+	return nudges, pending, stop
 }
 
 func await(t *testing.T, nudges <-chan struct{}, what string) {
@@ -102,21 +123,8 @@ func TestWatchJournal(t *testing.T) {
 	leader, inboxes := filepath.Join(top, "journal", "leader"), filepath.Join(top, "journal", "inboxes")
 	must(t, os.MkdirAll(leader, 0o700))
 	must(t, os.MkdirAll(inboxes, 0o700))
-	var nudges <-chan struct{}
-	watching, pending := make(chan struct{}), make(chan int, 1)
-	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
-		if name == "00000001.jsonl" { // the watcher has handled all events before
-			<-watching
-			select {
-			case pending <- len(nudges):
-			default: // another event of that file
-			}
-		}
-		return mailbox.DefaultMatch(name)
-	}}, leader, inboxes)
+	nudges, pending, stop := watchUntil(t, "00000001.jsonl", leader, inboxes)
 	defer stop()
-	close(watching)
-	drain(nudges)
 	put(t, filepath.Join(leader, "certain.json"), "{}")
 	put(t, filepath.Join(leader, "00000001.jsonl"), "{}")
 	await(t, nudges, "a line")
@@ -133,21 +141,8 @@ func TestWatchFilters(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "tester.json"), "[]")
-	var nudges <-chan struct{}
-	watching, pending := make(chan struct{}), make(chan int, 1)
-	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long, Match: func(name string) bool {
-		if name == "last.json" { // the watcher has handled all events before
-			<-watching
-			select {
-			case pending <- len(nudges):
-			default: // another event of that file
-			}
-		}
-		return mailbox.DefaultMatch(name)
-	}}, dir)
+	nudges, pending, stop := watchUntil(t, "last.json", dir)
 	defer stop()
-	close(watching)
-	drain(nudges)
 	release, err := atomicfile.Lock(t.Context(), filepath.Join(dir, "tester.json"), atomicfile.Options{})
 	must(t, err)
 	must(t, release())
@@ -220,5 +215,26 @@ func TestWatchCoalesces(t *testing.T) {
 	await(t, nudges, "the appends")
 	if n < 100 || len(nudges) > 0 {
 		t.Errorf("%d values are left after the first, for %d events of 100 appends", len(nudges), n)
+	}
+}
+
+// TestWatchFalls: a panic in a watch ends it and is reported.
+func TestWatchFalls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fell := make(chan error, 1)
+	nudges, err := mailbox.Watch(t.Context(), mailbox.WatchOptions{Interval: time.Hour, Match: func(string) bool { panic("no such luck") },
+		Fell: func(err error) { fell <- err }}, dir)
+	must(t, err)
+	put(t, filepath.Join(dir, "ann.json"), "[]")
+	select {
+	case err := <-fell:
+		if p := caught.Of(err); p == nil || p.Value != "no such luck" {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Skip("this system has no file events")
+	}
+	for range nudges { // until it is closed
 	}
 }
