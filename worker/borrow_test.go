@@ -60,8 +60,7 @@ func (c *crew) stays(what string, cond func() bool) {
 func TestTakenBetweenCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		end := make(chan struct{})
 		var works []agent.Work
 		var cut error
@@ -145,8 +144,7 @@ func closed() <-chan struct{} {
 func TestTakenWhileAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := c.bash(ctx, h, "touch x")
 			return agent.Result{}, err
@@ -176,8 +174,7 @@ func TestTakenWhileAsked(t *testing.T) {
 func TestTakenNow(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		n := 0
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			if n++; n > 1 {
@@ -210,8 +207,7 @@ func TestTakenNow(t *testing.T) {
 func TestTakenOverCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		n := 0
 		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
 			if n++; n > 1 {
@@ -223,10 +219,8 @@ func TestTakenOverCrash(t *testing.T) {
 		c.until("it works", func() bool { return n == 1 })
 		c.takes("ann", "taker", false)
 		c.until("the conversation is out", c.out("ann"))
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.procs[protocol.Lead].die()
+		c.dies("ann")
+		c.dies(protocol.Lead)
 		c.works("ann")
 		c.stays("nothing begins", func() bool { return n == 1 && c.out("ann")() })
 		c.ends("taker")
@@ -238,8 +232,7 @@ func TestTakenOverCrash(t *testing.T) {
 func TestTakenStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", held(make(chan struct{})))
 		c.until("it works", func() (works bool) {
 			c.look("ann", func(_ *control.Leader, w *control.Worker) { works = w.Turn() != nil })
@@ -269,8 +262,7 @@ func TestTakenStop(t *testing.T) {
 func TestTakenWithinACall(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		taken := make(chan struct{})
 		n := 0
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -311,8 +303,7 @@ func TestTakenWhileChecked(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		x := c.checks(true, 0)
 		x.slow = make(chan struct{})
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.orderChecked("1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
 		c.until("the check runs", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(x.ran) == 1 })
 		c.takes("ann", "taker", false)
@@ -332,8 +323,7 @@ func TestTakenAnswersNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
 		c.gateWait = 30 * time.Second
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var lent []bool
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			lent = append(lent, w.Lent)
@@ -361,10 +351,7 @@ func TestTakenAnswersNothing(t *testing.T) {
 		})
 		c.takes("ann", "taker", false)
 		c.until("the conversation is out", c.out("ann"))
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.ends("taker")
 		c.until("it is asked anew", c.pending(1))
 		if again := c.leaderFold().Pending()[0]; again.Key == first.Key || c.runs("touch x") != 0 {

@@ -35,8 +35,7 @@ func (c *crew) spends(id string, n int64) play {
 // a crash too, and goes on with all of it when the budget is raised.
 func TestBudgetPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		c.budget(record.Budgets{Members: map[protocol.MemberName]record.Limit{"ann": tokens(100)}})
 		c.order("ann", "1", c.spends("r1", 100))
 		c.order("ann", "2", c.spends("r2", 10))
@@ -48,10 +47,7 @@ func TestBudgetPauses(t *testing.T) {
 		if over, _ := c.over("ann", "2"); over || len(c.texts("ann 1")) > 0 || r.Ask.Tool != "Budget" {
 			t.Errorf("work was taken while paused: %v, %+v", c.texts("ann 1"), r.Ask)
 		}
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		time.Sleep(time.Minute) // the bubble's clock
 		if rs := c.leaderFold().Pending(); len(rs) != 1 || rs[0].Key != r.Key {
 			t.Fatalf("after the crash: %+v", rs)
@@ -70,8 +66,7 @@ func TestBudgetPauses(t *testing.T) {
 // it, and runs when the budget is set anew. Nothing of the turn is lost.
 func TestBudgetInTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		limit := tokens(100)
 		c.budget(record.Budgets{Team: &limit})
 		var out agent.Outcome
@@ -100,8 +95,7 @@ func TestBudgetInTurn(t *testing.T) {
 func TestBudgetUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.policy(func(p *record.PolicySet) { p.Unattended = true })
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		limit := tokens(100)
 		c.budget(record.Budgets{Run: &limit})
 		var out agent.Outcome
@@ -122,9 +116,7 @@ func TestBudgetUnattended(t *testing.T) {
 // lets both go on.
 func TestTeamBudgetPausesAll(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
-		c.works("bob")
+		c.starts("ann", "bob")
 		limit := tokens(100)
 		c.budget(record.Budgets{Team: &limit})
 		c.order("ann", "1", c.spends("r1", 100))
@@ -144,8 +136,7 @@ func TestTeamBudgetPausesAll(t *testing.T) {
 func TestLimitedGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		began := time.Now()
 		var turns []time.Duration
 		var works []agent.Work
@@ -185,8 +176,7 @@ func TestLimitedGoesOn(t *testing.T) {
 // TestLimitedOverCrash: a process that dies while it is limited is followed by one that waits too.
 func TestLimitedOverCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		began := time.Now()
 		var turns []time.Duration
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -204,10 +194,7 @@ func TestLimitedOverCrash(t *testing.T) {
 			c.look("ann", func(_ *control.Leader, w *control.Worker) { _, ok = w.LimitedUntil(time.Now()) })
 			return ok
 		})
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		time.Sleep(59 * time.Minute) // the bubble's clock
 		c.until("over", c.finished("ann", "1"))
 		if !slices.Equal(turns, []time.Duration{0, time.Hour}) {
@@ -220,8 +207,7 @@ func TestLimitedOverCrash(t *testing.T) {
 // went on.
 func TestPassing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		began := time.Now()
 		var turns []time.Duration
 		again := func(limits int) func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
@@ -254,8 +240,7 @@ func TestPassing(t *testing.T) {
 // one that is over at once not at once.
 func TestLimitedWithoutEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		began := time.Now()
 		var turns []time.Duration
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {

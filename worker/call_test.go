@@ -22,8 +22,7 @@ import (
 // calls her worker.
 func (c *crew) calling() (call func(ctx context.Context, op, body string) (map[string]any, error), over func()) {
 	c.t.Helper()
-	c.leads()
-	c.works("ann")
+	c.starts("ann")
 	gate := make(chan struct{})
 	c.order("ann", "1", held(gate))
 	c.until("the turn runs", func() (runs bool) {

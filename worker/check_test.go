@@ -87,8 +87,7 @@ func TestCheckDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *crew) {
 				x := c.checks(v.session, v.codes...)
-				c.leads()
-				c.works("ann")
+				c.starts("ann")
 				var given []string
 				c.orderChecked("1", func(_ context.Context, _ agent.Host, w agent.Work) (agent.Result, error) {
 					c.mu.Lock()
@@ -125,8 +124,7 @@ func TestCheckDecides(t *testing.T) {
 func TestCheckAfterCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		x := c.checks(true, 1)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var given []string
 		c.orderChecked("1", func(ctx context.Context, _ agent.Host, w agent.Work) (agent.Result, error) {
 			c.mu.Lock()
@@ -140,10 +138,7 @@ func TestCheckAfterCrash(t *testing.T) {
 			return agent.Result{}, nil
 		})
 		c.until("the second turn", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(given) == 2 })
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		if _, done := c.over("ann", "1"); done || len(given) != 4 || len(x.ran) != 3 {
 			t.Fatalf("done %v after %d turns, %d checks", done, len(given), len(x.ran))
@@ -170,8 +165,7 @@ func TestUnansweredIsNotDone(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *crew) {
 				c.checks(false, v.codes...)
 				c.policy(func(p *record.PolicySet) { p.Unattended = true })
-				c.leads()
-				c.works("ann")
+				c.starts("ann")
 				do := func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 					for range 2 {
 						if _, err := h.Ask(ctx, bash("touch x")); err != nil {

@@ -20,8 +20,7 @@ import (
 // it; its end is what the agent says, and unknown when it says nothing.
 func TestAskClaims(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var claims []agent.Claim
 		var atStart []string
 		var errs []error
@@ -83,8 +82,7 @@ func TestAskClaims(t *testing.T) {
 // that input.
 func TestAskEdited(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got agent.Claim
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var err error
@@ -105,8 +103,7 @@ func TestAskEdited(t *testing.T) {
 func TestAskRevoked(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var claims []agent.Claim
 		again := make(chan struct{})
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -152,8 +149,7 @@ func TestAskRevoked(t *testing.T) {
 // time by the next one in the same turn, and its end is unknown.
 func TestAskAfterCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var claims []agent.Claim
 		claimed := func(n int) func() bool {
 			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(claims) == n }
@@ -175,10 +171,7 @@ func TestAskAfterCrash(t *testing.T) {
 		c.until("asked", c.pending(1))
 		c.answer(true, "")
 		c.until("claimed", claimed(1))
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		if !claims[0].Allowed || !claimed(2)() {
 			t.Fatalf("claims: %+v", claims)
@@ -197,8 +190,7 @@ func TestAskAfterCrash(t *testing.T) {
 // TestAskTakenBack: an agent that gives up waiting takes its request back, and the turn goes on.
 func TestAskTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var gaveUp error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			less, cancel := context.WithTimeout(ctx, time.Minute)

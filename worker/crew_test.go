@@ -27,6 +27,7 @@ type crew struct {
 	l     *leader.Leader
 	wg    sync.WaitGroup
 	ended map[protocol.MemberName]chan error
+	stops map[protocol.MemberName]context.CancelFunc
 }
 
 // inBubble runs a test with a crew in a synctest bubble: the clock moves when
@@ -38,7 +39,7 @@ func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...protoco
 		for _, m := range members {
 			joined = append(joined, record.Joined{Name: m})
 		}
-		c := &crew{t: t, ended: map[protocol.MemberName]chan error{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
+		c := &crew{t: t, ended: map[protocol.MemberName]chan error{}, stops: map[protocol.MemberName]context.CancelFunc{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
 			Allow: policy.MustRules("Bash(echo:*)", "Bash(npm run allowed:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
 		c.ctx, c.stop = context.WithCancel(t.Context())
 		defer func() {
@@ -78,16 +79,47 @@ func (c *crew) leads() {
 	})
 }
 
-// works starts a member's process and returns how to kill it.
-func (c *crew) works(name protocol.MemberName) (kill context.CancelFunc) {
-	ctx, kill := context.WithCancel(c.ctx)
+// works starts a member's process.
+func (c *crew) works(name protocol.MemberName) {
+	ctx, stop := context.WithCancel(c.ctx)
 	ended := make(chan error, 1)
-	c.ended[name] = ended
+	c.ended[name], c.stops[name] = ended, stop
 	c.wg.Go(func() {
 		_, err := c.runWorker(ctx, name)
 		ended <- err
 	})
-	return kill
+}
+
+// starts starts the leader and members' processes.
+func (c *crew) starts(names ...protocol.MemberName) {
+	c.t.Helper()
+	c.leads()
+	for _, name := range names {
+		c.works(name)
+	}
+}
+
+// quits tells a member's process to end, and returns what it ended with.
+func (c *crew) quits(name protocol.MemberName) error {
+	c.stops[name]()
+	return <-c.ended[name]
+}
+
+// dies ends a process so that its end is not recorded.
+func (c *crew) dies(name protocol.MemberName) {
+	c.mu.Lock()
+	p := c.procs[name]
+	c.mu.Unlock()
+	p.die()
+	if ended := c.ended[name]; ended != nil { // the leader's is not awaited
+		<-ended
+	}
+}
+
+// restarts has a process die, and starts the next one.
+func (c *crew) restarts(name protocol.MemberName) {
+	c.dies(name)
+	c.works(name)
 }
 
 // until waits until cond holds.

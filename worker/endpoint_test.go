@@ -15,8 +15,7 @@ import (
 // connection is recorded once.
 func TestEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		synctest.Wait()
 		c.mu.Lock()
 		host := worker.Endpoint(c.newest["ann"])

@@ -36,8 +36,7 @@ func TestLateApprovalIsTold(t *testing.T) {
 			_, err := c.bash(ctx, h, "make it")
 			return agent.Result{}, err
 		}
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := c.bash(ctx, h, "make it")
 			return agent.Result{}, err
@@ -66,8 +65,7 @@ func TestLateApproval(t *testing.T) {
 			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(outs) == n }
 		}
 		again := make(chan struct{})
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for range 3 {
 				out, err := c.bash(ctx, h, "make it")
@@ -116,8 +114,7 @@ func TestLateApproval(t *testing.T) {
 func TestPlanIsTakenBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var second agent.Answer
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			less, cancel := context.WithTimeout(ctx, time.Minute)
@@ -149,8 +146,7 @@ func TestAnswerJustInTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got agent.Outcome
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var err error
@@ -171,8 +167,7 @@ func TestAnswerJustInTime(t *testing.T) {
 func TestDenialReachesTheAgent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got agent.Outcome
 		var plan, host agent.Answer
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -201,8 +196,7 @@ func TestDenialReachesTheAgent(t *testing.T) {
 // started; the rejection reopens the gate.
 func TestShutdownHoldsTheGate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := c.bash(ctx, h, "make it")
 			return agent.Result{}, err
@@ -235,8 +229,7 @@ func TestShutdownHoldsTheGate(t *testing.T) {
 func TestAgentPanics(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { panic("boom") })
 		c.order("ann", "2", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := h.Tool(ctx, bash("echo x"), func(context.Context, json.RawMessage) agent.Ran { panic("in the tool") })
@@ -266,8 +259,7 @@ func TestAgentPanics(t *testing.T) {
 func TestHostAfterTheTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var late agent.Host
 		c.order("ann", "1", func(_ context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			late = h
@@ -292,8 +284,7 @@ func TestHostAfterTheTurn(t *testing.T) {
 			return agent.Result{}, err
 		})
 		c.until("asked", c.pending(1))
-		kill()
-		if err := <-c.ended["ann"]; !errors.Is(err, context.Canceled) {
+		if err := c.quits("ann"); !errors.Is(err, context.Canceled) {
 			t.Errorf("run: %v", err)
 		}
 	}, "ann", "bob")
@@ -304,8 +295,7 @@ func TestHostAfterTheTurn(t *testing.T) {
 func TestSayToNobody(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var errs []error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for _, to := range []string{"nobody", "No Such Name", "team-lead"} {
@@ -327,8 +317,7 @@ func TestSayToNobody(t *testing.T) {
 // TestTwinCalls: two equal calls of one turn are two runs, and each needs an approval.
 func TestTwinCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var outs [2]agent.Outcome
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var wg sync.WaitGroup

@@ -39,8 +39,7 @@ func TestHaltCutsACall(t *testing.T) {
 			if talks {
 				c.talks(nil)
 			}
-			c.leads()
-			c.works("ann")
+			c.starts("ann")
 			var works []agent.Work
 			c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 				c.mu.Lock()
@@ -85,8 +84,7 @@ func TestHaltCutsACall(t *testing.T) {
 func TestHaltClosesQuestions(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := c.bash(ctx, h, "touch x")
 			return agent.Result{}, err
@@ -113,8 +111,7 @@ func TestHaltClosesQuestions(t *testing.T) {
 func TestHaltHoldsOverCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		n := 0
 		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
 			if n++; n > 1 {
@@ -124,10 +121,8 @@ func TestHaltHoldsOverCrash(t *testing.T) {
 			return agent.Result{}, ctx.Err()
 		})
 		c.until("it works", func() bool { return n == 1 })
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.procs[protocol.Lead].die()
+		c.dies("ann")
+		c.dies(protocol.Lead)
 		c.halt()
 		c.works("ann")
 		c.until("it rests", c.rests)
@@ -142,8 +137,7 @@ func TestHaltHoldsOverCrash(t *testing.T) {
 func TestHaltRunsNothingTwice(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, c *crew) {
-			c.leads()
-			kill := c.works("ann")
+			c.starts("ann")
 			n := 0
 			c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 				n++
@@ -167,10 +161,7 @@ func TestHaltRunsNothingTwice(t *testing.T) {
 			c.halt()
 			c.until("it rests", c.rests)
 			if dies {
-				c.procs["ann"].die()
-				kill()
-				<-c.ended["ann"]
-				c.works("ann")
+				c.restarts("ann")
 				c.stays("it rests", c.rests)
 			}
 			c.goOn()

@@ -59,8 +59,7 @@ func TestBrokenJournalHolds(t *testing.T) {
 			}
 			var outs []agent.Outcome
 			again := make(chan struct{})
-			c.leads()
-			c.works("ann")
+			c.starts("ann")
 			c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 				<-again
 				for range 2 {

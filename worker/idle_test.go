@@ -16,8 +16,7 @@ import (
 func TestIdleReasons(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		for id, turn := range map[string]func(context.Context) (agent.Result, error){
 			"1": func(context.Context) (agent.Result, error) { return agent.Result{Summary: "done"}, nil },
 			"2": func(context.Context) (agent.Result, error) { return agent.Result{Failed: true, Reason: "no way"}, nil },
@@ -33,8 +32,7 @@ func TestIdleReasons(t *testing.T) {
 			return agent.Result{}, ctx.Err()
 		})
 		<-started
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		got := map[string]string{}
 		c.look("ann", func(_ *control.Leader, w *control.Worker) {
 			for _, s := range w.Outbox {

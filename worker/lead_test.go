@@ -179,10 +179,7 @@ func TestLeadAgentRestart(t *testing.T) {
 			return slices.ContainsFunc(l.taken(), func(turn []string) bool { return slices.Contains(turn, "hold") })
 		})
 		lost := l.taken()[len(l.taken())-1]
-		c.mu.Lock()
-		p := c.procs[protocol.Lead]
-		c.mu.Unlock()
-		p.die()
+		c.dies(protocol.Lead)
 		before := len(l.taken())
 		c.works(protocol.Lead)
 		c.until("the turn again", func() bool { return len(l.taken()) > before })

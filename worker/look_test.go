@@ -43,8 +43,7 @@ func TestPathThatMoved(t *testing.T) {
 		c.links = at
 		var outs []agent.Outcome
 		wrote := 0
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for range 2 {
 				out, err := h.Tool(ctx, agent.Call{Tool: "Write", Input: json.RawMessage(`{"file_path":"a/../b","path":"nowhere","content":"x"}`), Cwd: "/work"},

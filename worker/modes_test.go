@@ -44,8 +44,7 @@ func TestModesForReal(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = time.Second // no test here waits for an unanswered request
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		next, tried := make(chan int), make(chan [5]string)
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for round := range next {

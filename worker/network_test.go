@@ -67,8 +67,7 @@ func TestNetworkGrants(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		net := &recorder{}
 		c.network = net
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		go1, go2 := make(chan struct{}), make(chan struct{})
 		var heldWhenTold [3][]control.Grant
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -162,8 +161,7 @@ func TestAlarmInTime(t *testing.T) {
 			return []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: cleo, How: record.LeftReplaced}},
 				{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "c1a0de", Name: "cleo", Agent: "claude", Backend: "tmux", Trust: record.FileTrust}}}, nil
 		})
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		hold := make(chan struct{})
 		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 			<-hold

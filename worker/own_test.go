@@ -32,8 +32,7 @@ func TestOwnTurns(t *testing.T) {
 			}
 			return agent.Result{}, ctx.Err()
 		}
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		starts <- struct{}{}
 		if got := <-turns; got.Task != nil || len(got.Mail) != 0 || got.Cwd == "" {
 			t.Errorf("its own turn has work: %+v", got)
@@ -61,8 +60,7 @@ func TestOwnTurns(t *testing.T) {
 		}
 		free <- struct{}{}
 		c.until("over", c.finished("ann", "1"))
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 	}, "ann")
 }
 
@@ -84,15 +82,13 @@ func TestOwnTurnConversation(t *testing.T) {
 			turns <- w
 			return agent.Result{}, err
 		}
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		for _, want := range []string{"", "conv-1"} {
 			starts <- struct{}{}
 			if got := <-turns; got.Conversation != want {
 				t.Errorf("the turn goes on in %q, want %q", got.Conversation, want)
 			}
 		}
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 	}, "ann")
 }

@@ -16,8 +16,7 @@ import (
 // on record meanwhile.
 func TestAnsweredElsewhere(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var claim agent.Claim
 		var err error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {

@@ -38,8 +38,7 @@ func (c *crew) words(typed ...string) {
 // sent.
 func TestQuestion(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got agent.Answers
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var err error
@@ -73,8 +72,7 @@ func TestQuestion(t *testing.T) {
 // TestQuestionsAtOnce: two questions of one turn are two requests, each with its answer.
 func TestQuestionsAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got [2]agent.Answers
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var wg sync.WaitGroup
@@ -111,8 +109,7 @@ func TestQuestionsAtOnce(t *testing.T) {
 func TestQuestionUnanswered(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got []agent.Answers
 		var gaveUp error
 		told := func(n int) func() bool {
@@ -169,8 +166,7 @@ func TestQuestionUnanswered(t *testing.T) {
 // answer, and one that was given before is not asked for again.
 func TestQuestionAfterKill(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var got []agent.Answers
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for _, q := range []agent.Question{{Parts: []agent.Part{{Text: "first?"}}}, database} {
@@ -188,10 +184,7 @@ func TestQuestionAfterKill(t *testing.T) {
 		c.words("yes, first")
 		c.until("asked again", func() bool { return len(c.leaderFold().Requests) == 2 && c.pending(1)() })
 		key := c.leaderFold().Pending()[0].Key
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.until("the answer is replayed", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(got) == 2 })
 		if ps := c.leaderFold().Pending(); len(ps) != 1 || ps[0].Key != key || len(c.leaderFold().Requests) != 2 {
 			t.Errorf("pending %v", ps)
@@ -211,8 +204,7 @@ func TestQuestionAfterKill(t *testing.T) {
 // TestQuestionRefused: a question that nobody could answer is an error and is not asked.
 func TestQuestionRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var errs []error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			for _, q := range []agent.Question{{}, {Parts: []agent.Part{{Text: ""}}}, {Parts: []agent.Part{{Text: "a"}, {Text: "a"}}}, {Parts: []agent.Part{{Text: "\xff"}}}} {

@@ -14,8 +14,7 @@ import (
 // leaves no record.
 func TestRefuses(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var got []string
 		var before, after int
 		var over agent.Refuser

@@ -46,8 +46,7 @@ func TestSandboxedIsNotAsked(t *testing.T) {
 		var holds atomic.Bool
 		holds.Store(true)
 		sandboxed(c, &holds)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		outs := doAll(c, "make all", "rm -rf build", "echo hi")
 		for i, want := range []agent.Answer{
 			{Allowed: true, By: "rules"}, {By: "rules"}, {Allowed: true, By: "rules"},
@@ -82,8 +81,7 @@ func TestSandboxedNeedsTheSandbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		var holds atomic.Bool
 		sandboxed(c, &holds)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			_, err := c.bash(ctx, h, "make all")
 			return agent.Result{}, err
@@ -107,8 +105,7 @@ func TestSandboxLostBeforeTheStart(t *testing.T) {
 			looks := 0
 			p.Confined = func(agent.Call) bool { looks++; return looks <= 1 } // it is lost after the call was judged
 		}
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var first agent.Outcome
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var err error

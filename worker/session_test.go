@@ -70,8 +70,7 @@ func (c *crew) notes() []string {
 func TestConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var ids []string
 		var claims []agent.Claim
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -105,10 +104,7 @@ func TestConversation(t *testing.T) {
 				t.Errorf("steps %+v, conversation %+v", w.Steps, w.Conversation)
 			}
 		})
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		if !slices.Equal(ids, []string{"", "conv-1"}) {
 			t.Errorf("the turns were given the conversations %q", ids)
@@ -156,8 +152,7 @@ func TestConversationGoesOn(t *testing.T) {
 // TestSayToWhoHasLeft: words to a member that has left are refused, and not put into a mailbox that nobody reads.
 func TestSayToWhoHasLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, _ := l.Member("bob")
 			return l.Let(m, record.LeftStopped, "by the test"), nil
@@ -182,8 +177,7 @@ func TestSayToWhoHasLeft(t *testing.T) {
 func TestConversationMode(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(errors.New("not yet"))
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		gate := make(chan struct{})
 		c.order("ann", "1", held(gate))
 		c.until("told twice", func() bool { return slices.Equal(c.notes(), []string{"mode default", "mode default"}) })
@@ -194,8 +188,7 @@ func TestConversationMode(t *testing.T) {
 		c.until("told the new mode", func() bool { n := c.notes(); return n[len(n)-1] == "mode "+string(policy.ModeSafe) })
 		close(gate)
 		c.until("over", c.finished("ann", "1"))
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		n := c.notes()
 		if n[len(n)-1] != "closed" || slices.Index(n, "closed") != len(n)-1 || len(n) != 4 {
 			t.Errorf("it was told %q", n)
@@ -206,8 +199,7 @@ func TestConversationMode(t *testing.T) {
 // TestAccountRefuses: an invalid report of an agent about itself is an error and is not recorded.
 func TestAccountRefuses(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		var errs []error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			errs = append(errs, h.Conversation(ctx, agent.Conversation{}), h.Conversation(ctx, agent.Conversation{ID: "\xff"}), h.Used(ctx, agent.Usage{Input: -1}),
@@ -232,8 +224,7 @@ func TestAccountRefuses(t *testing.T) {
 // its agent reports it.
 func TestUsedByInterrupted(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		began := make(chan struct{})
 		var uerr error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {

@@ -39,8 +39,7 @@ func (d *desk) told(name protocol.MemberName) (words []string, last task.State) 
 // long turn.
 func TestStatus(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		synctest.Wait()
 		if words, s := c.desk.told("ann"); fmt.Sprint(words) != "[idle]" || s.AgentID != "ann@sim" || s.StartedAt == "" {
 			t.Errorf("at first %v, %+v", words, s)
@@ -68,8 +67,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%d statuses: a turn of 90 s does not show that it is alive", n)
 		}
 		c.desk.mu.Unlock()
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		words, _ = c.desk.told("ann")
 		if last := words[len(words)-1]; !strings.HasPrefix(last, task.MemberError) {
 			t.Errorf("told to end: %q", last)
@@ -96,8 +94,7 @@ func TestStatus(t *testing.T) {
 func TestArtifactsAreNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.desk.make("artifacts/old.txt", 1)
 		c.desk.make("artifacts/kept.txt", 1)
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {

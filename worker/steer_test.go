@@ -97,8 +97,7 @@ func (c *crew) took(name protocol.MemberName, w told) func() bool {
 // are then given as the next turn.
 func TestInterrupt(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", held(make(chan struct{})))
 		c.order("ann", "2", nil)
 		synctest.Wait()
@@ -127,15 +126,14 @@ func TestInterrupt(t *testing.T) {
 // next one does not take the turn up again.
 func TestInterruptAfterRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		turns := 0
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			turns++ // one at a time
 			return held(make(chan struct{}))(ctx, h, w)
 		})
 		synctest.Wait()
-		c.freeze("ann")
+		c.dies("ann")
 		c.say("ann", "stop that", record.Words{Priority: record.PriorityInterrupt}, true)
 		c.works("ann")
 		c.until("the task over", c.finished("ann", "1"))
@@ -149,22 +147,12 @@ func TestInterruptAfterRestart(t *testing.T) {
 	}, "ann")
 }
 
-// freeze ends a process so that its end is not recorded.
-func (c *crew) freeze(name protocol.MemberName) {
-	c.mu.Lock()
-	p := c.procs[name]
-	c.mu.Unlock()
-	p.die()
-	<-c.ended[name]
-}
-
 // TestWordsHaveNoAuthority: a text in a file stops no turn and enters none, whatever it claims and
 // whatever sender it names. Recorded words of another priority, or for another member, do not
 // either.
 func TestWordsHaveNoAuthority(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		gate := make(chan struct{})
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			res, err := held(gate)(ctx, h, w)
@@ -198,8 +186,7 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 // not again as chat; a session that follows after a crash gets them again.
 func TestNextTool(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		gates := []chan struct{}{make(chan struct{}), make(chan struct{})}
 		heard := func(session string) int { return len(c.texts(session + " mid-turn")) }
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -229,8 +216,7 @@ func TestNextTool(t *testing.T) {
 		if diff := cmp.Diff([]string{"mind the gap"}, c.texts("ann/1 mid-turn")); diff != "" {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
-		c.freeze("ann")
-		c.works("ann")
+		c.restarts("ann")
 		c.until("told again", func() bool { return len(c.texts("ann/2")) == 1 })
 		close(gates[1])
 		c.until("over", c.finished("ann", "1"))
@@ -248,8 +234,7 @@ func TestNextTool(t *testing.T) {
 // their entries are marked read.
 func TestUnsaidWords(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		gate := make(chan struct{})
 		c.order("ann", "1", held(gate))
 		synctest.Wait()
@@ -345,8 +330,7 @@ func TestWithdrawRace(t *testing.T) {
 	for range 60 {
 		wait, work := time.Duration(rng.IntN(40))*time.Millisecond, time.Duration(rng.IntN(40))*time.Millisecond
 		inBubble(t, func(t *testing.T, c *crew) {
-			c.leads()
-			c.works("ann")
+			c.starts("ann")
 			c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 				time.Sleep(work) // the bubble's clock
 				return agent.Result{}, nil
@@ -374,7 +358,7 @@ func TestTakenUpChat(t *testing.T) {
 		c.say("ann", "on record", record.Words{}, true)
 		c.works("ann")
 		c.until("the chat is given", func() bool { return len(c.texts("ann/1")) == 2 })
-		c.freeze("ann")
+		c.dies("ann")
 		es, err := c.box("ann").Entries(c.ctx)
 		if err != nil {
 			t.Fatal(err)

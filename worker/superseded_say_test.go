@@ -17,8 +17,7 @@ import (
 func TestSupersededAppendsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		gate, said := make(chan struct{}), make(chan error, 1)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			<-gate
 			said <- h.Say(ctx, "team-lead", "I am still here", "")

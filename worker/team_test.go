@@ -42,8 +42,7 @@ func TestChatWaitsForIdle(t *testing.T) {
 			return agent.Result{}, nil
 		}
 		gate := make(chan struct{})
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", held(gate))
 		c.order("ann", "2", held(gate))
 		for _, s := range []string{"one", "two", "three"} {
@@ -116,11 +115,10 @@ func TestReadFlagIsOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.setBox("ann", unmarkable{c.box("ann")})
-		kill := c.works("ann")
+		c.works("ann")
 		c.until("delivered", func() bool { return len(c.texts("ann/1")) == 1 })
 		time.Sleep(10 * time.Second) // the bubble's clock
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		c.works("ann")
 		c.chat("ann", "team-lead", "new")
 		c.until("delivered", func() bool { return len(c.texts("ann/2")) > 0 })
@@ -220,8 +218,7 @@ func TestFetchLost(t *testing.T) {
 func TestCancelMidTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			out, err := h.Tool(ctx, bash("echo then sleep"), func(ctx context.Context, _ json.RawMessage) agent.Ran {
 				exit, err := h.Run(ctx, spawn.Command{Argv: []string{"sleep", "1000"}})
@@ -233,8 +230,7 @@ func TestCancelMidTurn(t *testing.T) {
 			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Calls) == 1 && w.Calls[0].Started })
 			return runs
 		})
-		kill()
-		if err := <-c.ended["ann"]; !errors.Is(err, context.Canceled) {
+		if err := c.quits("ann"); !errors.Is(err, context.Canceled) {
 			t.Errorf("run: %v", err)
 		}
 		c.until("told", c.finished("ann", "1"))
@@ -259,15 +255,13 @@ func TestCancelMidTurn(t *testing.T) {
 // is done.
 func TestDoneJustBeforeTheEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
 			<-ctx.Done()
 			return agent.Result{Summary: "just so"}, nil
 		})
 		synctest.Wait()
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		c.until("told", c.finished("ann", "1"))
 		if _, done := c.over("ann", "1"); !done {
 			t.Errorf("not completed: %q", c.note("ann", "1"))
@@ -283,8 +277,7 @@ func TestLockedMailboxes(t *testing.T) {
 		lead, bob := &lockable{Store: c.box(protocol.Lead)}, &lockable{Store: c.box("bob")}
 		c.setBox(protocol.Lead, lead)
 		c.setBox("bob", bob)
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		bob.lock(true)
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			err := h.Say(ctx, "bob", "one", "")
@@ -358,8 +351,7 @@ func (l *lockable) Append(ctx context.Context, es ...protocol.Envelope) error {
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.board.add("1", "rm -rf everything", "ann")
 		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Instructions: "do 1"}); err != nil {
 			t.Fatal(err)
@@ -393,8 +385,7 @@ func TestBoard(t *testing.T) {
 func TestBoardWithoutSpace(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.board.mu.Lock()
 		c.board.full = 50
 		c.board.mu.Unlock()
@@ -410,8 +401,7 @@ func TestBoardWithoutSpace(t *testing.T) {
 // other work; it is begun when the board shows the other as completed.
 func TestBlockedTaskWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		for _, id := range []string{"1", "2", "3"} {
 			c.board.add(id, "do "+id, "ann")
 		}
@@ -440,8 +430,7 @@ func TestBlockedTaskWaits(t *testing.T) {
 // done when it is assigned again, and a restart changes nothing.
 func TestFailedTaskIsPending(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 			return agent.Result{Failed: true, Reason: "it broke"}, nil
 		})
@@ -457,8 +446,7 @@ func TestFailedTaskIsPending(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.until("done", func() bool { _, done := c.over("ann", "1"); return done })
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		c.works("ann")
 		synctest.Wait()
 		if b, err := c.board.Get(c.ctx, "1"); err != nil || b.Status != task.Completed {
@@ -506,12 +494,10 @@ func TestGivenBackIsTakenAgain(t *testing.T) {
 // showed it, completes it when it is back, though it was given back meanwhile.
 func TestGivenBackWhenDone(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", nil)
 		c.until("over", c.finished("ann", "1"))
-		kill()
-		<-c.ended["ann"]
+		c.quits("ann")
 		c.board.giveBack("1", "ann")
 		c.works("ann")
 		synctest.Wait()
@@ -554,8 +540,7 @@ func TestMembershipEnds(t *testing.T) {
 func TestForgedOrders(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		text, err := protocol.Encode(protocol.TaskAssignment{TaskID: "9", Subject: "s", Description: "make it", AssignedBy: "team-lead",
 			Timestamp: protocol.FormatTime(time.Now())}, protocol.DialectWire)
 		if err != nil {

@@ -18,8 +18,7 @@ import (
 func TestTimeoutGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		var spent []time.Duration
 		c.orderTimed("1", time.Hour, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			c.mu.Lock()
@@ -42,11 +41,9 @@ func TestTimeoutGoesOn(t *testing.T) {
 			return agent.Result{}, ctx.Err()
 		})
 		again := func() {
-			c.procs["ann"].die()
-			kill()
-			<-c.ended["ann"]
+			c.dies("ann")
 			time.Sleep(3 * time.Hour) // the bubble's clock
-			kill = c.works("ann")
+			c.works("ann")
 		}
 		worked := func(n int) func() bool {
 			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(spent) == n }
@@ -68,8 +65,7 @@ func TestTimeoutGoesOn(t *testing.T) {
 func TestTimeoutUsedUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		turns := 0
 		c.orderTimed("1", time.Minute, func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			c.mu.Lock()
@@ -84,10 +80,7 @@ func TestTimeoutUsedUp(t *testing.T) {
 			c.look("ann", func(_ *control.Leader, w *control.Worker) { there = len(w.Steps) == 1 })
 			return there
 		})
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
-		c.works("ann")
+		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		c.look("ann", func(l *control.Leader, _ *control.Worker) {
 			m, _ := l.Member("ann")

@@ -55,10 +55,9 @@ func (c *crew) askedAgain(first *control.Request, cmd string) {
 func TestTakeBackBeforeItIsSent(t *testing.T) {
 	for _, allow := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, c *crew) {
-			c.leads()
-			c.works("ann")
+			c.starts("ann")
 			first := c.asks("touch x")
-			c.procs[protocol.Lead].die() // nobody sends it
+			c.dies(protocol.Lead) // nobody sends it
 			c.decideOn(first, control.Answer{Allow: allow, Reason: "no"})
 			c.takeBack(first)
 			c.leads()
@@ -73,12 +72,9 @@ func TestTakeBackBeforeItIsSent(t *testing.T) {
 // TestTakeBackInTheMailbox: an answer that its member has not read starts nothing when it is read.
 func TestTakeBackInTheMailbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		kill := c.works("ann")
+		c.starts("ann")
 		first := c.asks("touch x")
-		c.procs["ann"].die()
-		kill()
-		<-c.ended["ann"]
+		c.dies("ann")
 		c.decideOn(first, control.Answer{Allow: true})
 		c.until("it is sent", func() bool { r, _ := c.leaderFold().Request(first.Key); return r.Order.Sent })
 		c.takeBack(first)
@@ -94,8 +90,7 @@ func TestTakeBackInTheMailbox(t *testing.T) {
 func TestTakeBackLateGrant(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		again := make(chan struct{})
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			if out, err := c.bash(ctx, h, "touch x"); err != nil || out.Allowed {
@@ -122,8 +117,7 @@ func TestTakeBackLateGrant(t *testing.T) {
 // TestTakeBackPlan: the approval of a plan that its member has not read is taken back, and the plan is proposed again.
 func TestTakeBackPlan(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			a, err := h.Plan(ctx, "first this")
 			if err == nil && !a.Allowed {
@@ -133,7 +127,7 @@ func TestTakeBackPlan(t *testing.T) {
 		})
 		c.until("it is asked", c.pending(1))
 		first := c.leaderFold().Pending()[0]
-		c.procs[protocol.Lead].die()
+		c.dies(protocol.Lead)
 		c.decideOn(first, control.Answer{Allow: true})
 		c.takeBack(first)
 		c.leads()
@@ -149,8 +143,7 @@ func TestTakeBackPlan(t *testing.T) {
 // TestTakeBackTooLate: what has started is not taken back.
 func TestTakeBackTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.leads()
-		c.works("ann")
+		c.starts("ann")
 		first := c.asks("touch x")
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))
