@@ -34,13 +34,10 @@ func (c *crew) ends(taker protocol.MemberName) {
 
 // out reports that a member has let its conversation go to the one who took it last.
 func (c *crew) out(name protocol.MemberName) func() bool {
-	return func() (out bool) {
-		c.look(name, func(l *control.Leader, w *control.Worker) {
-			m, _ := l.Member(name)
-			out = m.Borrowed != nil && w.Yielded == uint64(m.Borrowed.Seq)
-		})
-		return out
-	}
+	return c.sees(name, func(l *control.Leader, w *control.Worker) bool {
+		m, _ := l.Member(name)
+		return m.Borrowed != nil && w.Yielded == uint64(m.Borrowed.Seq)
+	})
 }
 
 // stays checks that a while changes nothing.
@@ -65,10 +62,7 @@ func TestTakenBetweenCalls(t *testing.T) {
 		var works []agent.Work
 		var cut error
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			works = append(works, w)
-			first := len(works) == 1
-			c.mu.Unlock()
+			first := keep(c, &works, w) == 1
 			if err := h.Conversation(ctx, agent.Conversation{ID: "conv-1"}); err != nil {
 				return agent.Result{}, err
 			}
@@ -91,13 +85,10 @@ func TestTakenBetweenCalls(t *testing.T) {
 			_, cut = c.bash(ctx, h, "echo two")
 			return agent.Result{}, cut
 		})
-		running := func() (n int) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { n = len(w.Running()) })
-			return n
-		}
-		c.until("a call runs", func() bool { return running() == 1 })
+		runs := c.sees("ann", running)
+		c.until("a call runs", runs)
 		c.takes("ann", "taker", false)
-		c.stays("the call runs and the conversation is the member's", func() bool { return running() == 1 && !c.out("ann")() && !slices.Contains(c.notes(), "yielded") })
+		c.stays("the call runs and the conversation is the member's", func() bool { return runs() && !c.out("ann")() && !slices.Contains(c.notes(), "yielded") })
 		close(end)
 		c.until("the conversation is out", c.out("ann"))
 		if cut == nil || c.runs("echo two") != 0 {
@@ -139,35 +130,32 @@ func closed() <-chan struct{} {
 	return c
 }
 
-// TestTakenWhileAsked: what a turn had asked is closed and not decided. Asked again after the return, it is a new
-// request.
-func TestTakenWhileAsked(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crew) {
-		c.talks(nil)
-		c.starts("ann")
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(ctx, h, "touch x")
-			return agent.Result{}, err
+// TestCutClosesQuestions: what a turn had asked is closed and not decided when a person takes the conversation or stops
+// all work. Asked again after that, it is a new request.
+func TestCutClosesQuestions(t *testing.T) {
+	for name, way := range map[string]func(c *crew) (cut func(), is func() bool, back func()){
+		"taken": func(c *crew) (func(), func() bool, func()) {
+			return func() { c.takes("ann", "taker", false) }, c.out("ann"), func() { c.ends("taker") }
+		},
+		"halted": func(c *crew) (func(), func() bool, func()) { return c.halt, c.rests, c.goOn },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c *crew) {
+				cut, is, back := way(c)
+				c.talks(nil)
+				c.starts("ann")
+				first := c.asks("touch x")
+				cut()
+				c.until("the turn is cut", is)
+				c.until("nothing is asked", c.pending(0))
+				if r, _ := c.leaderFold().Request(first.Key); r.Decided != nil {
+					t.Errorf("decided: %+v", r.Decided)
+				}
+				back()
+				c.askedAgain(first, "touch x")
+			}, "ann")
 		})
-		c.until("it is asked", c.pending(1))
-		first := c.leaderFold().Pending()[0]
-		c.takes("ann", "taker", false)
-		c.until("the conversation is out", c.out("ann"))
-		c.until("nothing is asked", c.pending(0))
-		if r, _ := c.leaderFold().Request(first.Key); r.Decided != nil {
-			t.Errorf("decided: %+v", r.Decided)
-		}
-		c.ends("taker")
-		c.until("it is asked again", c.pending(1))
-		if again := c.leaderFold().Pending()[0]; again.Key == first.Key {
-			t.Errorf("the request that was closed is asked again: %v", again.Key)
-		}
-		c.answer(true, "")
-		c.until("over", c.finished("ann", "1"))
-		if n := c.runs("touch x"); n != 1 {
-			t.Errorf("ran %d times", n)
-		}
-	}, "ann")
+	}
 }
 
 // TestTakenNow: a call that runs is interrupted when the person says so; its end is unknown, and it is not run again.
@@ -176,20 +164,13 @@ func TestTakenNow(t *testing.T) {
 		c.talks(nil)
 		c.starts("ann")
 		n := 0
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			if n++; n > 1 {
-				return agent.Result{}, nil
-			}
+		c.order("ann", "1", once(&n, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			if _, err := h.Ask(ctx, bash("echo long")); err != nil {
 				return agent.Result{}, err
 			}
-			<-ctx.Done()
-			return agent.Result{}, ctx.Err()
-		})
-		c.until("it runs", func() (runs bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
-			return runs
-		})
+			return held(nil)(ctx, h, w)
+		}))
+		c.until("it runs", c.sees("ann", running))
 		c.takes("ann", "taker", true)
 		c.until("the conversation is out", c.out("ann"))
 		c.look("ann", func(_ *control.Leader, w *control.Worker) {
@@ -209,13 +190,7 @@ func TestTakenOverCrash(t *testing.T) {
 		c.talks(nil)
 		c.starts("ann")
 		n := 0
-		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
-			if n++; n > 1 {
-				return agent.Result{}, nil
-			}
-			<-ctx.Done()
-			return agent.Result{}, ctx.Err()
-		})
+		c.order("ann", "1", once(&n, held(nil)))
 		c.until("it works", func() bool { return n == 1 })
 		c.takes("ann", "taker", false)
 		c.until("the conversation is out", c.out("ann"))
@@ -233,24 +208,18 @@ func TestTakenStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
 		c.starts("ann")
-		c.order("ann", "1", held(make(chan struct{})))
-		c.until("it works", func() (works bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { works = w.Turn() != nil })
-			return works
-		})
+		c.order("ann", "1", held(nil))
+		c.until("it works", c.sees("ann", busy))
 		c.takes("ann", "taker", false)
 		c.until("the conversation is out", c.out("ann"))
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")
 			return l.AskShutdown(m, "done", "operator", record.Mint{Now: time.Now(), MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "n"})
 		})
-		c.until("it has agreed", func() (yes bool) {
-			c.look("ann", func(l *control.Leader, _ *control.Worker) {
-				m, _ := l.Member("ann")
-				yes = m == nil || m.Approved || m.Left != nil
-			})
-			return yes
-		})
+		c.until("it has agreed", c.sees("ann", func(l *control.Leader, _ *control.Worker) bool {
+			m, _ := l.Member("ann")
+			return m == nil || m.Approved || m.Left != nil
+		}))
 		if err := <-c.ended["ann"]; err != nil {
 			t.Error(err)
 		}
@@ -265,10 +234,7 @@ func TestTakenWithinACall(t *testing.T) {
 		c.starts("ann")
 		taken := make(chan struct{})
 		n := 0
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			if n++; n > 1 {
-				return agent.Result{}, nil
-			}
+		c.order("ann", "1", once(&n, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 			claim, err := h.Ask(ctx, bash("echo outer"))
 			if err != nil {
 				return agent.Result{}, err
@@ -278,13 +244,9 @@ func TestTakenWithinACall(t *testing.T) {
 			if err := errors.Join(err, claim.Done(ctx, agent.Ran{})); err != nil {
 				return agent.Result{}, err
 			}
-			<-ctx.Done()
-			return agent.Result{}, ctx.Err()
-		})
-		c.until("a call runs", func() (runs bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
-			return runs
-		})
+			return held(nil)(ctx, h, w)
+		}))
+		c.until("a call runs", c.sees("ann", running))
 		c.takes("ann", "taker", false)
 		close(taken)
 		c.until("the inner call is asked", c.pending(1))
@@ -305,7 +267,7 @@ func TestTakenWhileChecked(t *testing.T) {
 		x.slow = make(chan struct{})
 		c.starts("ann")
 		c.orderChecked("1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
-		c.until("the check runs", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(x.ran) == 1 })
+		c.until("the check runs", has(c, &x.ran, 1))
 		c.takes("ann", "taker", false)
 		c.stays("the check runs", func() bool { return !c.out("ann")() })
 		close(x.slow)
@@ -342,25 +304,14 @@ func TestTakenAnswersNothing(t *testing.T) {
 		first := c.leaderFold().Pending()[0]
 		time.Sleep(time.Minute) // the bubble's clock: its patience ends
 		c.answer(true, "")
-		c.until("the allow is there", func() (there bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) {
-				call, _ := w.Call(first.Key)
-				there = call.Answer != nil && !call.Answer.Waited
-			})
-			return there
-		})
+		c.until("the allow is there", c.allowed(first))
 		c.takes("ann", "taker", false)
 		c.until("the conversation is out", c.out("ann"))
 		c.restarts("ann")
 		c.ends("taker")
-		c.until("it is asked anew", c.pending(1))
-		if again := c.leaderFold().Pending()[0]; again.Key == first.Key || c.runs("touch x") != 0 {
-			t.Errorf("%v asked, ran %d times", again.Key, c.runs("touch x"))
-		}
-		c.answer(true, "")
-		c.until("over", c.finished("ann", "1"))
-		if !slices.Equal(lent, []bool{false, true}) || c.runs("touch x") != 1 {
-			t.Errorf("lent %v, ran %d times", lent, c.runs("touch x"))
+		c.askedAgain(first, "touch x")
+		if !slices.Equal(lent, []bool{false, true}) {
+			t.Errorf("lent %v", lent)
 		}
 	}, "ann")
 }

@@ -180,10 +180,7 @@ func TestLimitedOverCrash(t *testing.T) {
 		began := time.Now()
 		var turns []time.Duration
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			turns = append(turns, time.Since(began).Truncate(time.Minute))
-			n := len(turns)
-			c.mu.Unlock()
+			n := keep(c, &turns, time.Since(began).Truncate(time.Minute))
 			if n == 1 {
 				return agent.Result{}, &agent.Limited{Until: began.Add(time.Hour)}
 			}
@@ -244,10 +241,7 @@ func TestLimitedWithoutEnd(t *testing.T) {
 		began := time.Now()
 		var turns []time.Duration
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			turns = append(turns, time.Since(began).Truncate(10*time.Second))
-			n := len(turns)
-			c.mu.Unlock()
+			n := keep(c, &turns, time.Since(began).Truncate(10*time.Second))
 			switch n {
 			case 1:
 				return agent.Result{}, &agent.Limited{}

@@ -25,10 +25,7 @@ func (c *crew) calling() (call func(ctx context.Context, op, body string) (map[s
 	c.starts("ann")
 	gate := make(chan struct{})
 	c.order("ann", "1", held(gate))
-	c.until("the turn runs", func() (runs bool) {
-		c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = w.Turn() != nil })
-		return runs
-	})
+	c.until("the turn runs", c.sees("ann", busy))
 	c.mu.Lock()
 	callee := worker.Endpoint(c.newest["ann"]).(transport.Callee)
 	c.mu.Unlock()

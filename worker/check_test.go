@@ -60,13 +60,7 @@ func (c *crew) checks(session bool, codes ...int) *checkExec {
 // orderChecked assigns a task with a check that gives its output back twice.
 func (c *crew) orderChecked(id string, do play) {
 	c.t.Helper()
-	c.mu.Lock()
-	c.plays[id] = do
-	c.mu.Unlock()
-	c.board.add(id, "do "+id, "ann")
-	if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, Check: &record.Check{Command: "make check", Dir: "/work", Returns: 2}}); err != nil {
-		c.t.Fatal(err)
-	}
+	c.orderTask("ann", record.Task{ID: id, Check: &record.Check{Command: "make check", Dir: "/work", Returns: 2}}, do)
 }
 
 // TestCheckDecides: a task is done when its check passes. The output of a check that failed goes back to
@@ -127,17 +121,14 @@ func TestCheckAfterCrash(t *testing.T) {
 		c.starts("ann")
 		var given []string
 		c.orderChecked("1", func(ctx context.Context, _ agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			given = append(given, w.Task.Instructions)
-			second := len(given) == 2
-			c.mu.Unlock()
+			second := keep(c, &given, w.Task.Instructions) == 2
 			if second {
 				<-ctx.Done()
 				return agent.Result{}, ctx.Err()
 			}
 			return agent.Result{}, nil
 		})
-		c.until("the second turn", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(given) == 2 })
+		c.until("the second turn", has(c, &given, 2))
 		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		if _, done := c.over("ann", "1"); done || len(given) != 4 || len(x.ran) != 3 {
@@ -174,11 +165,11 @@ func TestUnansweredIsNotDone(t *testing.T) {
 					}
 					return agent.Result{Summary: "all done"}, nil
 				}
-				order := func() { c.order("ann", "1", do) }
 				if v.check {
-					order = func() { c.orderChecked("1", do) }
+					c.orderChecked("1", do)
+				} else {
+					c.order("ann", "1", do)
 				}
-				order()
 				c.until("over", c.finished("ann", "1"))
 				c.look("ann", func(l *control.Leader, w *control.Worker) {
 					m, _ := l.Member("ann")

@@ -10,7 +10,6 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
-	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
 	"waggle/record"
@@ -112,26 +111,18 @@ func TestAskRevoked(t *testing.T) {
 				if err != nil {
 					return agent.Result{}, err
 				}
-				c.mu.Lock()
-				claims = append(claims, claim)
-				c.mu.Unlock()
+				keep(c, &claims, claim)
 				<-again
 			}
 			return agent.Result{}, nil
 		})
-		told := func(n int) func() bool {
-			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(claims) == n }
-		}
+		told := func(n int) func() bool { return has(c, &claims, n) }
 		c.until("patience ends", told(1))
 		if a := claims[0]; a.Allowed || !strings.Contains(a.Reason, "retry when "+string(a.ID)+" is approved") {
 			t.Errorf("told %+v", a)
 		}
 		c.answer(true, "")
-		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			set := l.Policy
-			set.Policy.Deny = append(set.Policy.Deny, policy.MustRules("Bash(make:*)")...)
-			return l.SetPolicy(set, journal.Writer{Operator: true, PID: 1}, record.Mint{Now: time.Now(), MsgID: "m", Nonce: "n"})
-		})
+		c.policy(func(p *record.PolicySet) { p.Policy.Deny = append(p.Policy.Deny, policy.MustRules("Bash(make:*)")...) })
 		again <- struct{}{}
 		c.until("told again", told(2))
 		if a := claims[1]; a.Allowed || a.By != "rules" {
@@ -151,18 +142,13 @@ func TestAskAfterCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
 		var claims []agent.Claim
-		claimed := func(n int) func() bool {
-			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(claims) == n }
-		}
+		claimed := func(n int) func() bool { return has(c, &claims, n) }
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			claim, err := h.Ask(ctx, bash("make it"))
 			if err != nil {
 				return agent.Result{}, err
 			}
-			c.mu.Lock()
-			claims = append(claims, claim)
-			first := len(claims) == 1
-			c.mu.Unlock()
+			first := keep(c, &claims, claim) == 1
 			if first {
 				<-ctx.Done()
 			}

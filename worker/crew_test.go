@@ -135,15 +135,80 @@ func (c *crew) until(what string, cond func() bool) {
 	c.t.Fatalf("never: %s", what)
 }
 
+// sees reports what the journals of the leader and of a member say.
+func (c *crew) sees(name protocol.MemberName, cond func(*control.Leader, *control.Worker) bool) func() bool {
+	return func() (ok bool) {
+		c.look(name, func(l *control.Leader, w *control.Worker) { ok = cond(l, w) })
+		return ok
+	}
+}
+
+// running and busy: a call of the member runs; a turn does.
+func running(_ *control.Leader, w *control.Worker) bool { return len(w.Running()) == 1 }
+func busy(_ *control.Leader, w *control.Worker) bool    { return w.Turn() != nil }
+
+// keep adds to a list of a turn's, and returns how many it has.
+func keep[T any](c *crew, list *[]T, v T) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*list = append(*list, v)
+	return len(*list)
+}
+
+// has reports whether a list of a turn's has n.
+func has[T any](c *crew, list *[]T, n int) func() bool {
+	return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(*list) == n }
+}
+
 // order assigns a task.
 func (c *crew) order(name protocol.MemberName, id string, do play) {
 	c.t.Helper()
+	c.orderTask(name, record.Task{ID: id}, do)
+}
+
+// orderTask is order for a task with more than its id.
+func (c *crew) orderTask(name protocol.MemberName, t record.Task, do play) {
+	c.t.Helper()
+	t.Subject, t.Instructions = "task "+t.ID, "do "+t.ID
 	c.mu.Lock()
-	c.plays[id] = do
+	c.plays[t.ID] = do
 	c.mu.Unlock()
-	c.board.add(id, "do "+id, name)
-	if err := c.l.Assign(c.ctx, name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
+	c.board.add(t.ID, t.Instructions, name)
+	if err := c.l.Assign(c.ctx, name, t); err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// asks has ann ask for a call in its task 1.
+func (c *crew) asks(cmd string) *control.Request {
+	c.t.Helper()
+	c.order("ann", "1", c.does(cmd))
+	c.until("it is asked", c.pending(1))
+	return c.leaderFold().Pending()[0]
+}
+
+// does is a play of one command.
+func (c *crew) does(cmd string) play {
+	return func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+		_, err := c.bash(ctx, h, cmd)
+		return agent.Result{}, err
+	}
+}
+
+// askedAgain answers the request that follows one which was closed, and checks that the call ran once.
+func (c *crew) askedAgain(first *control.Request, cmd string) {
+	c.t.Helper()
+	c.until("it is asked again", c.pending(1))
+	if again := c.leaderFold().Pending()[0]; again.Key == first.Key {
+		c.t.Errorf("request %v is open again", again.Key)
+	}
+	if n := c.runs(cmd); n != 0 {
+		c.t.Errorf("it ran %d times before it was allowed again", n)
+	}
+	c.answer(true, "")
+	c.until("over", c.finished("ann", "1"))
+	if n := c.runs(cmd); n != 1 {
+		c.t.Errorf("it ran %d times", n)
 	}
 }
 
@@ -190,11 +255,7 @@ func (c *crew) decideOn(r *control.Request, v control.Answer) {
 }
 
 func (c *crew) pending(n int) func() bool {
-	return func() bool {
-		got := 0
-		c.look("", func(l *control.Leader, _ *control.Worker) { got = len(l.Pending()) })
-		return got == n
-	}
+	return c.sees("", func(l *control.Leader, _ *control.Worker) bool { return len(l.Pending()) == n })
 }
 
 func (c *crew) texts(session string) (texts []string) {
@@ -252,7 +313,17 @@ func (c *crew) recordKinds(name protocol.MemberName) (kinds []string) {
 	return kinds
 }
 
-// held is a play that returns when the test closes the gate.
+// once is a play whose later turns end at once; n counts its turns.
+func once(n *int, do play) play {
+	return func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		if *n++; *n > 1 {
+			return agent.Result{}, nil
+		}
+		return do(ctx, h, w)
+	}
+}
+
+// held is a play that returns when the test closes the gate; nil: never.
 func held(gate <-chan struct{}) play {
 	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
 		select {

@@ -37,10 +37,7 @@ func TestLateApprovalIsTold(t *testing.T) {
 			return agent.Result{}, err
 		}
 		c.starts("ann")
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(ctx, h, "make it")
-			return agent.Result{}, err
-		})
+		c.order("ann", "1", c.does("make it"))
 		c.until("the turn is over", c.finished("ann", "1"))
 		if c.runs("make it") != 0 || !c.pending(1)() {
 			t.Fatal("it ran, or waits no more")
@@ -61,9 +58,7 @@ func TestLateApproval(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.gateWait = 30 * time.Second
 		var outs []agent.Outcome
-		told := func(n int) func() bool {
-			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(outs) == n }
-		}
+		told := func(n int) func() bool { return has(c, &outs, n) }
 		again := make(chan struct{})
 		c.starts("ann")
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -72,9 +67,7 @@ func TestLateApproval(t *testing.T) {
 				if err != nil {
 					return agent.Result{}, err
 				}
-				c.mu.Lock()
-				outs = append(outs, out)
-				c.mu.Unlock()
+				keep(c, &outs, out)
 				<-again
 			}
 			return agent.Result{}, nil
@@ -197,11 +190,7 @@ func TestDenialReachesTheAgent(t *testing.T) {
 func TestShutdownHoldsTheGate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(ctx, h, "make it")
-			return agent.Result{}, err
-		})
-		c.until("asked", c.pending(1))
+		c.asks("make it")
 		// The rejection cannot be written for a while.
 		c.faults.mu.Lock()
 		c.faults.at = map[string]fault{}
@@ -359,10 +348,7 @@ func TestOvertaken(t *testing.T) {
 			default:
 			}
 			c.mu.Lock()
-			c.plays["1"] = func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-				_, err := c.bash(ctx, h, "make it")
-				return agent.Result{}, err
-			}
+			c.plays["1"] = c.does("make it")
 			c.mu.Unlock()
 			<-gate
 			_, err := c.bash(ctx, h, "make it")

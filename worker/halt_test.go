@@ -42,10 +42,7 @@ func TestHaltCutsACall(t *testing.T) {
 			c.starts("ann")
 			var works []agent.Work
 			c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-				c.mu.Lock()
-				works = append(works, w)
-				first := len(works) == 1
-				c.mu.Unlock()
+				first := keep(c, &works, w) == 1
 				if first {
 					if _, err := h.Ask(ctx, bash("echo long")); err != nil {
 						return agent.Result{}, err
@@ -56,10 +53,7 @@ func TestHaltCutsACall(t *testing.T) {
 				_, err := c.bash(ctx, h, "echo two")
 				return agent.Result{Summary: "done"}, err
 			})
-			c.until("a call runs", func() (runs bool) {
-				c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
-				return runs
-			})
+			c.until("a call runs", c.sees("ann", running))
 			c.halt()
 			c.until("it rests", c.rests)
 			c.look("ann", func(_ *control.Leader, w *control.Worker) {
@@ -80,46 +74,13 @@ func TestHaltCutsACall(t *testing.T) {
 	}
 }
 
-// TestHaltClosesQuestions: what a turn had asked is closed, and an allow that has not begun opens nothing afterwards.
-func TestHaltClosesQuestions(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crew) {
-		c.talks(nil)
-		c.starts("ann")
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(ctx, h, "touch x")
-			return agent.Result{}, err
-		})
-		c.until("it is asked", c.pending(1))
-		first := c.leaderFold().Pending()[0]
-		c.halt()
-		c.until("it rests", c.rests)
-		c.until("nothing is asked", c.pending(0))
-		c.goOn()
-		c.until("it is asked again", c.pending(1))
-		if again := c.leaderFold().Pending()[0]; again.Key == first.Key {
-			t.Errorf("the request that was closed is asked again: %v", again.Key)
-		}
-		c.answer(true, "")
-		c.until("over", c.finished("ann", "1"))
-		if n := c.runs("touch x"); n != 1 {
-			t.Errorf("ran %d times", n)
-		}
-	}, "ann")
-}
-
 // TestHaltHoldsOverCrash: a halt holds for a process that is started meanwhile, without a leader too.
 func TestHaltHoldsOverCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.talks(nil)
 		c.starts("ann")
 		n := 0
-		c.order("ann", "1", func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
-			if n++; n > 1 {
-				return agent.Result{}, nil
-			}
-			<-ctx.Done()
-			return agent.Result{}, ctx.Err()
-		})
+		c.order("ann", "1", once(&n, held(nil)))
 		c.until("it works", func() bool { return n == 1 })
 		c.dies("ann")
 		c.dies(protocol.Lead)
@@ -154,10 +115,7 @@ func TestHaltRunsNothingTwice(t *testing.T) {
 				<-ctx.Done()
 				return agent.Result{}, ctx.Err()
 			})
-			c.until("the second call runs", func() (runs bool) {
-				c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Running()) == 1 })
-				return runs
-			})
+			c.until("the second call runs", c.sees("ann", running))
 			c.halt()
 			c.until("it rests", c.rests)
 			if dies {

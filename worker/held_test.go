@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/worker"
 )
@@ -67,21 +66,13 @@ func TestBrokenJournalHolds(t *testing.T) {
 					if err != nil {
 						return agent.Result{}, err
 					}
-					c.mu.Lock()
-					outs = append(outs, out)
-					c.mu.Unlock()
+					keep(c, &outs, out)
 					<-again
 				}
 				return agent.Result{}, nil
 			})
-			told := func(n int) func() bool {
-				return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(outs) == n }
-			}
-			c.until("the turn runs", func() bool {
-				busy := false
-				c.look("ann", func(_ *control.Leader, w *control.Worker) { busy = w.Turn() != nil })
-				return busy
-			})
+			told := func(n int) func() bool { return has(c, &outs, n) }
+			c.until("the turn runs", c.sees("ann", busy))
 			now.Store(true)
 			again <- struct{}{}
 			c.until("patience ends", told(1))

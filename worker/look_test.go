@@ -51,9 +51,7 @@ func TestPathThatMoved(t *testing.T) {
 				if err != nil {
 					return agent.Result{}, err
 				}
-				c.mu.Lock()
-				outs = append(outs, out)
-				c.mu.Unlock()
+				keep(c, &outs, out)
 			}
 			return agent.Result{}, nil
 		})

@@ -6,12 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waggle/control"
-	"waggle/journal"
 	"waggle/mailbox"
-	"waggle/policy"
 	"waggle/protocol"
-	"waggle/record"
 )
 
 // TestResendLost: a message that another program removes from the lead's mailbox before the lead
@@ -32,15 +28,7 @@ func TestResendLost(t *testing.T) {
 			}
 			return len(es)
 		}
-		c.board.add("1", "do 1", "ann")
-		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			m, _ := l.Member("ann")
-			mint, err := c.minter.Mint()
-			if err != nil {
-				return nil, err
-			}
-			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
-		})
+		c.assigned()
 		c.works("ann")
 		time.Sleep(time.Minute) // the bubble's clock
 		sent := empty()
@@ -72,15 +60,7 @@ func TestResendBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune})
 		c.setBox(protocol.Lead, box)
-		c.board.add("1", "do 1", "ann")
-		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			m, _ := l.Member("ann")
-			mint, err := c.minter.Mint()
-			if err != nil {
-				return nil, err
-			}
-			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
-		})
+		c.assigned()
 		c.works("ann")
 		const tick = 500 * time.Millisecond
 		key := ""

@@ -74,11 +74,7 @@ func TestModesForReal(t *testing.T) {
 		})
 		round := 0
 		for _, info := range policy.Modes() {
-			c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-				m, err := c.minter.Mint()
-				if err != nil {
-					return nil, err
-				}
+			c.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 				ann, _ := l.Member("ann")
 				return l.SetMode(ann, info.Mode, policy.RoleOperator, journal.Writer{Operator: true}, m)
 			})

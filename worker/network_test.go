@@ -49,11 +49,7 @@ func (r *recorder) set(err error) {
 // policy changes the team's policy.
 func (c *crew) policy(change func(*record.PolicySet)) {
 	c.t.Helper()
-	c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		m, err := c.minter.Mint()
-		if err != nil {
-			return nil, err
-		}
+	c.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		p := l.Policy
 		change(&p)
 		return l.SetPolicy(p, journal.Writer{Operator: true}, m)

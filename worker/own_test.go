@@ -45,10 +45,7 @@ func TestOwnTurns(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		free <- struct{}{}
-		c.until("idle", func() (idle bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { idle = w.Turn() == nil })
-			return idle
-		})
+		c.until("idle", c.sees("ann", func(_ *control.Leader, w *control.Worker) bool { return w.Turn() == nil }))
 		select {
 		case got := <-turns:
 			t.Errorf("nobody wanted this turn: %+v", got)

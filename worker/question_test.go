@@ -112,16 +112,12 @@ func TestQuestionUnanswered(t *testing.T) {
 		c.starts("ann")
 		var got []agent.Answers
 		var gaveUp error
-		told := func(n int) func() bool {
-			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(got) == n }
-		}
+		told := func(n int) func() bool { return has(c, &got, n) }
 		again := make(chan struct{})
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			ask := func(q agent.Question) error {
 				a, err := h.Question(ctx, q)
-				c.mu.Lock()
-				got = append(got, a)
-				c.mu.Unlock()
+				keep(c, &got, a)
 				<-again
 				return err
 			}
@@ -174,9 +170,7 @@ func TestQuestionAfterKill(t *testing.T) {
 				if err != nil {
 					return agent.Result{}, err
 				}
-				c.mu.Lock()
-				got = append(got, a)
-				c.mu.Unlock()
+				keep(c, &got, a)
 			}
 			return agent.Result{}, nil
 		})
@@ -185,7 +179,7 @@ func TestQuestionAfterKill(t *testing.T) {
 		c.until("asked again", func() bool { return len(c.leaderFold().Requests) == 2 && c.pending(1)() })
 		key := c.leaderFold().Pending()[0].Key
 		c.restarts("ann")
-		c.until("the answer is replayed", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(got) == 2 })
+		c.until("the answer is replayed", has(c, &got, 2))
 		if ps := c.leaderFold().Pending(); len(ps) != 1 || ps[0].Key != key || len(c.leaderFold().Requests) != 2 {
 			t.Errorf("pending %v", ps)
 		}

@@ -82,12 +82,7 @@ func TestSandboxedNeedsTheSandbox(t *testing.T) {
 		var holds atomic.Bool
 		sandboxed(c, &holds)
 		c.starts("ann")
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(ctx, h, "make all")
-			return agent.Result{}, err
-		})
-		c.until("it is asked", c.pending(1))
-		if c.leaderFold().Requests[0].Ask.Sandboxed {
+		if c.asks("make all").Ask.Sandboxed {
 			t.Error("the request claims a sandbox")
 		}
 		c.answer(true, "")

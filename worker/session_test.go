@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle/agent"
 	"waggle/control"
@@ -74,10 +73,7 @@ func TestConversation(t *testing.T) {
 		var ids []string
 		var claims []agent.Claim
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			ids = append(ids, w.Conversation)
-			first := len(ids) == 1
-			c.mu.Unlock()
+			first := keep(c, &ids, w.Conversation) == 1
 			err := h.Conversation(ctx, agent.Conversation{ID: "conv-1", Model: "m-1", Resumed: !first})
 			for range 2 {
 				err = errors.Join(err, h.Used(ctx, agent.Usage{ID: fmt.Sprint("r", len(ids)), Input: 10, Output: 5, CacheRead: 2, CostMicros: 1500, Turns: 2, Estimated: !first}))
@@ -89,16 +85,14 @@ func TestConversation(t *testing.T) {
 					cerr = errors.Join(cerr, claim.Done(ctx, agent.Ran{}))
 				}
 				err = errors.Join(err, cerr)
-				c.mu.Lock()
-				claims = append(claims, claim)
-				c.mu.Unlock()
+				keep(c, &claims, claim)
 			}
 			if first {
 				<-ctx.Done()
 			}
 			return agent.Result{}, err
 		})
-		c.until("claimed", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(claims) == 2 })
+		c.until("claimed", has(c, &claims, 2))
 		c.look("ann", func(_ *control.Leader, w *control.Worker) {
 			if len(w.Steps) != 2 || w.Steps[1].State != "in_progress" || w.Conversation.Model != "m-1" {
 				t.Errorf("steps %+v, conversation %+v", w.Steps, w.Conversation)
@@ -136,9 +130,7 @@ func TestConversationGoesOn(t *testing.T) {
 		var ids []string
 		for _, task := range []string{"1", "2"} {
 			c.order("ann", task, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-				c.mu.Lock()
-				ids = append(ids, w.Conversation)
-				c.mu.Unlock()
+				keep(c, &ids, w.Conversation)
 				return agent.Result{}, h.Conversation(ctx, agent.Conversation{ID: "conv-2"})
 			})
 			c.until("over", c.finished("ann", task))
@@ -181,9 +173,9 @@ func TestConversationMode(t *testing.T) {
 		gate := make(chan struct{})
 		c.order("ann", "1", held(gate))
 		c.until("told twice", func() bool { return slices.Equal(c.notes(), []string{"mode default", "mode default"}) })
-		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		c.command(func(l *control.Leader, mint record.Mint) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")
-			return l.SetMode(m, policy.ModeSafe, policy.RoleOperator, journal.Writer{Operator: true, PID: 1}, record.Mint{Now: time.Now(), MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "n"})
+			return l.SetMode(m, policy.ModeSafe, policy.RoleOperator, journal.Writer{Operator: true, PID: 1}, mint)
 		})
 		c.until("told the new mode", func() bool { n := c.notes(); return n[len(n)-1] == "mode "+string(policy.ModeSafe) })
 		close(gate)

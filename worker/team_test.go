@@ -163,21 +163,10 @@ func TestBaseline(t *testing.T) {
 func TestFetchOverdue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.board.add("1", "do 1", "ann")
-		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			m, _ := l.Member("ann")
-			mint, err := c.minter.Mint()
-			if err != nil {
-				return nil, err
-			}
-			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
-		})
+		c.assigned()
 		began := time.Now()
 		c.works("ann")
-		c.until("done", func() (done bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { done = len(w.Tasks) == 1 && w.Tasks[0].Ended })
-			return done
-		})
+		c.until("done", c.sees("ann", func(_ *control.Leader, w *control.Worker) bool { return len(w.Tasks) == 1 && w.Tasks[0].Ended }))
 		if d := time.Since(began); d < 2*time.Second || d > 5*time.Second { // the bubble's clock
 			t.Errorf("fetched after %s, want 2 s", d)
 		}
@@ -226,10 +215,7 @@ func TestCancelMidTurn(t *testing.T) {
 			})
 			return agent.Result{Failed: out.Ran != nil && out.Ran.Failed, Reason: "ended"}, err
 		})
-		c.until("it runs", func() (runs bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { runs = len(w.Calls) == 1 && w.Calls[0].Started })
-			return runs
-		})
+		c.until("it runs", c.sees("ann", func(_ *control.Leader, w *control.Worker) bool { return len(w.Calls) == 1 && w.Calls[0].Started }))
 		if err := c.quits("ann"); !errors.Is(err, context.Canceled) {
 			t.Errorf("run: %v", err)
 		}
@@ -285,10 +271,7 @@ func TestLockedMailboxes(t *testing.T) {
 			return agent.Result{}, errors.Join(err, h.Say(ctx, "bob", "two", ""), h.Progress(ctx, "done", "soon"))
 		})
 		c.order("ann", "2", nil)
-		c.until("both turns on record", func() (over bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { over = len(w.Tasks) == 2 && w.Tasks[1].Ended })
-			return over
-		})
+		c.until("both turns on record", c.sees("ann", func(_ *control.Leader, w *control.Worker) bool { return len(w.Tasks) == 2 && w.Tasks[1].Ended }))
 		lead.lock(false)
 		c.until("the lead knows, although bob's mailbox is locked", c.finished("ann", "2"))
 		bob.lock(false)
@@ -463,10 +446,7 @@ func TestGivenBackIsTakenAgain(t *testing.T) {
 		c.leads()
 		ids := []string{"1", "2", "3", "4"}
 		for _, id := range ids {
-			c.board.add(id, "do "+id, "ann")
-			if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Instructions: "do " + id}); err != nil {
-				t.Fatal(err)
-			}
+			c.order("ann", id, nil)
 		}
 		c.board.giveBack("1", "ann")
 		c.board.giveBack("2", "ann")

@@ -20,11 +20,8 @@ func TestTimeoutGoesOn(t *testing.T) {
 		c.talks(nil)
 		c.starts("ann")
 		var spent []time.Duration
-		c.orderTimed("1", time.Hour, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			c.mu.Lock()
-			spent = append(spent, w.Task.Spent)
-			n := len(spent)
-			c.mu.Unlock()
+		c.orderTask("ann", record.Task{ID: "1", TimeoutMS: time.Hour.Milliseconds()}, func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			n := keep(c, &spent, w.Task.Spent)
 			time.Sleep(25 * time.Minute) // the bubble's clock
 			if n == 2 {
 				c.operate(func(l *control.Leader) ([]journal.Draft, error) { return l.Sleep(5 * time.Minute), nil })
@@ -45,9 +42,7 @@ func TestTimeoutGoesOn(t *testing.T) {
 			time.Sleep(3 * time.Hour) // the bubble's clock
 			c.works("ann")
 		}
-		worked := func(n int) func() bool {
-			return func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(spent) == n }
-		}
+		worked := func(n int) func() bool { return has(c, &spent, n) }
 		for n := range 2 {
 			c.until("it works", worked(n+1))
 			time.Sleep(28 * time.Minute) // the bubble's clock
@@ -67,7 +62,7 @@ func TestTimeoutUsedUp(t *testing.T) {
 		c.talks(nil)
 		c.starts("ann")
 		turns := 0
-		c.orderTimed("1", time.Minute, func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+		c.orderTask("ann", record.Task{ID: "1", TimeoutMS: time.Minute.Milliseconds()}, func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			c.mu.Lock()
 			turns++
 			c.mu.Unlock()
@@ -76,10 +71,7 @@ func TestTimeoutUsedUp(t *testing.T) {
 			<-ctx.Done()
 			return agent.Result{}, err
 		})
-		c.until("it has worked", func() (there bool) {
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { there = len(w.Steps) == 1 })
-			return there
-		})
+		c.until("it has worked", c.sees("ann", func(_ *control.Leader, w *control.Worker) bool { return len(w.Steps) == 1 }))
 		c.restarts("ann")
 		c.until("over", c.finished("ann", "1"))
 		c.look("ann", func(l *control.Leader, _ *control.Worker) {
@@ -89,16 +81,4 @@ func TestTimeoutUsedUp(t *testing.T) {
 			}
 		})
 	}, "ann")
-}
-
-// orderTimed assigns a task with a timeout.
-func (c *crew) orderTimed(id string, timeout time.Duration, do play) {
-	c.t.Helper()
-	c.mu.Lock()
-	c.plays[id] = do
-	c.mu.Unlock()
-	c.board.add(id, "do "+id, "ann")
-	if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, TimeoutMS: timeout.Milliseconds()}); err != nil {
-		c.t.Fatal(err)
-	}
 }

@@ -22,32 +22,12 @@ func (c *crew) takeBack(r *control.Request) {
 	})
 }
 
-// asks has ann ask for a call in its task 1.
-func (c *crew) asks(cmd string) *control.Request {
-	c.t.Helper()
-	c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-		_, err := c.bash(ctx, h, cmd)
-		return agent.Result{}, err
+// allowed reports that ann's journal has an answer to a request, and not only that its patience ended.
+func (c *crew) allowed(r *control.Request) func() bool {
+	return c.sees("ann", func(_ *control.Leader, w *control.Worker) bool {
+		call, _ := w.Call(r.Key)
+		return call.Answer != nil && !call.Answer.Waited
 	})
-	c.until("it is asked", c.pending(1))
-	return c.leaderFold().Pending()[0]
-}
-
-// askedAgain answers the request that follows one whose answer was taken back, and checks that the call ran once.
-func (c *crew) askedAgain(first *control.Request, cmd string) {
-	c.t.Helper()
-	c.until("it is asked again", c.pending(1))
-	if again := c.leaderFold().Pending()[0]; again.Key == first.Key {
-		c.t.Errorf("request %v is open again", again.Key)
-	}
-	if n := c.runs(cmd); n != 0 {
-		c.t.Errorf("it ran %d times before it was allowed again", n)
-	}
-	c.answer(true, "")
-	c.until("over", c.finished("ann", "1"))
-	if n := c.runs(cmd); n != 1 {
-		c.t.Errorf("it ran %d times", n)
-	}
 }
 
 // TestTakeBackBeforeItIsSent: an answer that is taken back before it is in the mailbox is never sent; the session asks
@@ -104,10 +84,7 @@ func TestTakeBackLateGrant(t *testing.T) {
 		first := c.leaderFold().Pending()[0]
 		time.Sleep(time.Minute) // the bubble's clock
 		c.decideOn(first, control.Answer{Allow: true})
-		c.until("it is there", func() bool {
-			call, _ := c.fold("ann").Call(first.Key)
-			return call.Answer != nil && !call.Answer.Waited
-		})
+		c.until("it is there", c.allowed(first))
 		c.takeBack(first)
 		close(again)
 		c.askedAgain(first, "touch x")

@@ -159,6 +159,28 @@ func (w *world) operate(propose func(l *control.Leader) ([]journal.Draft, error)
 	w.poke()
 }
 
+// command is operate for what needs a fresh id.
+func (w *world) command(propose func(*control.Leader, record.Mint) ([]journal.Draft, error)) {
+	w.t.Helper()
+	w.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		m, err := w.minter.Mint()
+		if err != nil {
+			return nil, err
+		}
+		return propose(l, m)
+	})
+}
+
+// assigned puts task 1 of ann on the board and on record, and sends nothing: nobody leads.
+func (w *world) assigned() {
+	w.t.Helper()
+	w.board.add("1", "do 1", "ann")
+	w.command(func(l *control.Leader, mint record.Mint) ([]journal.Draft, error) {
+		m, _ := l.Member("ann")
+		return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+	})
+}
+
 // leaderFold folds the leader's journal from its first record.
 func (w *world) leaderFold() *control.Leader {
 	w.t.Helper()
