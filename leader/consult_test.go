@@ -298,11 +298,9 @@ func TestTwoOfThem(t *testing.T) {
 		return l.SetPolicy(p, journal.Writer{Operator: true}, r.mintOf())
 	})
 	r.consulted()
-	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		q, _ := l.Request(k)
-		out, err := l.Decide(control.Answer{Key: k, Digest: q.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
-		return out.Drafts, err
-	})
+	if _, err := r.decide(k, true); err != nil {
+		t.Fatal(err)
+	}
 	r.pass()
 	r.l.View(func(l *control.Leader) {
 		if q, _ := l.Request(k); q.Decided == nil || q.Decided.Decision != record.DecisionAllow {
@@ -352,9 +350,7 @@ func TestAlarm(t *testing.T) {
 	r := newRig(t, "ann")
 	r.others = []protocol.MemberName{"claude"}
 	r.boxes["claude"] = newBox()
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "f11e", Name: "bob", Agent: "claude", Backend: "tmux", Trust: record.FileTrust}}}, nil
-	})
+	r.records(must(record.KindJoined, record.Joined{Instance: "f11e", Name: "bob", Agent: "claude", Backend: "tmux", Trust: record.FileTrust}))
 	r.boxes["bob"] = newBox()
 	r.pass()
 	if err := r.l.Assign(t.Context(), "bob", record.Task{ID: "7", Instructions: "really"}); err != nil {

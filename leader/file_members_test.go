@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/journal"
-	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -23,9 +21,7 @@ const bob record.Instance = "f11e"
 func newFileRig(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, "ann")
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: record.FileTrust}}}, nil
-	})
+	r.records(must(record.KindJoined, record.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: record.FileTrust}))
 	r.boxes["bob"] = newBox()
 	return r
 }
@@ -45,17 +41,11 @@ func (r *rig) wrote(from, text string) {
 // answer decides the one open question as the operator.
 func (r *rig) answer(allow bool) error {
 	r.t.Helper()
-	fold := control.NewLeader(nil)
-	j := r.record.Open(fold)
-	if err := j.Refresh(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
-	open := fold.Pending()
+	open := r.view().Pending()
 	if len(open) != 1 {
 		r.t.Fatalf("%d open questions", len(open))
 	}
-	_, err := leader.Decide(r.t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: open[0].Key, Digest: open[0].Digest, Allow: allow,
-		By: policy.RoleOperator, Channel: policy.ChannelOperator})
+	_, err := r.decide(open[0].Key, allow)
 	return err
 }
 
@@ -195,13 +185,9 @@ func TestFileMemberContested(t *testing.T) {
 		if d := req.Decided; d == nil || d.Decision != record.DecisionDeny || d.By != policy.RoleSystem || !strings.Contains(d.Reason, "contested") {
 			t.Errorf("between %v: %s %+v", between, req.State, d)
 		}
-		r.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			out, err := l.Decide(control.Answer{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
-			if err != nil || out.Refusal == nil || len(out.Drafts) > 0 {
-				t.Errorf("answered: %+v, %v", out, err)
-			}
-			return nil, nil
-		})
+		if out, err := r.decide(req.Key, true); err != nil || out.Refusal == nil || len(out.Drafts) > 0 {
+			t.Errorf("answered: %+v, %v", out, err)
+		}
 		r.pass()
 		if got := r.texts("bob"); len(got) != 1 || !strings.Contains(got[0], `"subtype":"error"`) {
 			t.Errorf("sent: %s", got)
@@ -215,12 +201,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	r := newFileRig(t)
 	rules := record.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},
 		Decide: record.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideLeader}}
-	set := func(p record.PolicySet) {
-		r.operate(func(*control.Leader) ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: p}}, nil
-		})
-	}
-	set(rules)
+	r.records(must(record.KindPolicy, rules))
 	tool := func(id, cmd string) {
 		r.wrote("bob", `{"type":"permission_request","request_id":"`+id+`","agent_id":"bob","tool_name":"Bash","tool_use_id":"t","description":"","input":{"command":"`+cmd+`"},"permission_suggestions":[]}`)
 	}
@@ -252,7 +233,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	}
 	rules.Policy.Version = 3
 	rules.Rules = []record.Scoped{{Instance: bob, Rule: policy.Rule{Tool: "Bash", Pattern: "make"}}}
-	set(rules)
+	r.records(must(record.KindPolicy, rules))
 	r.pass()
 	if got := states(); got != "ls open, make allow, net open, plan open, rm deny" {
 		t.Errorf("under a rule of its own: %s", got)

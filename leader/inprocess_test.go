@@ -10,9 +10,7 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
-	"waggle/leader"
 	"waggle/machine"
-	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
@@ -28,28 +26,40 @@ func (r *rig) inside(name protocol.MemberName, b spawn.Backend) *spawn.Process {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { spawntest.EndProcess(r.t, p) })
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}}}, nil
-	})
+	r.records(must(record.KindProcess, record.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}))
 	return p
+}
+
+// pair is a rig with ann and bob inside this program.
+func pair(t *testing.T) (r *rig, ann, bob *spawn.Process) {
+	t.Helper()
+	r = newRig(t, "ann", "bob")
+	b := spawn.InProcess(spawntest.Inside)
+	ann, bob = r.inside("ann", b), r.inside("bob", b)
+	r.pass()
+	return r, ann, bob
+}
+
+func ended(p *spawn.Process) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // Stopping a member that runs in the leader's process ends neither the leader nor its other
 // members.
 func TestStopInProcess(t *testing.T) {
-	r := newRig(t, "ann", "bob")
-	b := spawn.InProcess(spawntest.Inside)
-	ann, bob := r.inside("ann", b), r.inside("bob", b)
-	r.pass()
+	r, ann, bob := pair(t)
 	rung, err := r.l.Stop(t.Context(), "ann", spawn.Grace{Term: 10 * time.Second})
 	if err != nil || rung != spawn.RungTerm {
 		t.Errorf("stop: %q, %v", rung, err)
 	}
 	spawntest.Wait(t, ann)
-	select {
-	case <-bob.Done():
+	if ended(bob) {
 		t.Error("bob ended too")
-	default:
 	}
 	r.pass()
 	if got := r.view(); strings.Join(r.gone, ",") != "ann stopped" || len(got.Live()) != 1 {
@@ -60,10 +70,7 @@ func TestStopInProcess(t *testing.T) {
 // When another process stops a member that runs in the leader's process, the leader ends it: no
 // other process can.
 func TestStopInProcessFromOutside(t *testing.T) {
-	r := newRig(t, "ann", "bob")
-	b := spawn.InProcess(spawntest.Inside)
-	ann, bob := r.inside("ann", b), r.inside("bob", b)
-	r.pass()
+	r, ann, bob := pair(t)
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return l.Stop(membership(l, r.member["ann"].inst), "the operator stops it"), nil
 	})
@@ -73,10 +80,8 @@ func TestStopInProcessFromOutside(t *testing.T) {
 	if m := r.memberNow(r.member["ann"].inst); m.Left == nil || m.Left.How != record.LeftStopped || m.Left.Detail != spawn.RungTerm {
 		t.Errorf("left as %+v", m.Left)
 	}
-	select {
-	case <-bob.Done():
+	if ended(bob) {
 		t.Error("bob ended too")
-	default:
 	}
 }
 
@@ -113,13 +118,7 @@ func TestPanicInProcess(t *testing.T) {
 	if len(r.view().Live()) != 1 {
 		t.Error("bob went with it")
 	}
-	v := control.Answer{Key: key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}
-	fold := control.NewLeader(nil)
-	j := r.record.Open(fold)
-	if err := j.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	out, err := leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, v)
+	out, err := r.decide(key, true)
 	var refused *control.RefusedError
 	if now, _ := r.view().Request(key); err != nil || !errors.As(out.Refusal, &refused) || now.Decided != nil {
 		t.Errorf("allowing what a dead member asked: %+v, %v", out, err)
@@ -129,16 +128,12 @@ func TestPanicInProcess(t *testing.T) {
 // A leader that closes ends the members in its process, in order, and records none as left: they
 // can be restarted.
 func TestCloseInProcess(t *testing.T) {
-	r := newRig(t, "ann", "bob")
-	b := spawn.InProcess(spawntest.Inside)
-	ann, bob := r.inside("ann", b), r.inside("bob", b)
+	r, ann, bob := pair(t)
 	if err := r.l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []*spawn.Process{ann, bob} {
-		select {
-		case <-p.Done():
-		default:
+		if !ended(p) {
 			t.Error("one lives on")
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
-	"waggle/leader"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -266,9 +265,7 @@ func TestSuccessorProcess(t *testing.T) {
 	r.open()
 	r.dead[1] = true
 	_ = r.l.Pass(t.Context()) // found dead, and the second reading fails
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
-	})
+	r.records(must(record.KindProcess, record.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}))
 	flaky.good = 100
 	r.tick(2 * time.Second)
 	r.pass()
@@ -447,10 +444,8 @@ func TestLastWordsAfterBreak(t *testing.T) {
 // TestOwnJournalFails: an error of the leader's own journal fails the pass, and nothing is sent.
 func TestOwnJournalFails(t *testing.T) {
 	r := newRig(t, "ann")
-	fold := control.NewLeader(nil)
-	r.l = leader.New(leader.Parts{Journal: failing{r.record.Open(fold)}, Fold: fold, Box: r.box, Minter: r.mint, Mark: true,
-		Member: func(n protocol.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
-		Peers:  func(record.Instance) (journal.Journal, *control.Worker, error) { return nil, nil, errors.New("none") }})
+	r.wrap = func(j journal.Journal) journal.Journal { return failing{j} }
+	r.open()
 	if err := r.l.Assign(t.Context(), "ann", record.Task{ID: "1"}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("assign: %v", err)
 	}
@@ -487,24 +482,14 @@ func TestDecideOnce(t *testing.T) {
 	r.take("ann")
 	key := r.asks("ann", "make it")
 	r.pass()
-	decide := func(allow bool) (control.Outcome, error) {
-		fold := control.NewLeader(nil)
-		j := r.record.Open(fold)
-		if err := j.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		req, _ := fold.Request(key)
-		return leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: key, Digest: req.Digest, Allow: allow,
-			By: policy.RoleOperator, Channel: policy.ChannelOperator})
-	}
-	if out, err := decide(true); err != nil || !out.Changed {
+	if out, err := r.decide(key, true); err != nil || !out.Changed {
 		t.Fatalf("first: %+v, %v", out, err)
 	}
-	if out, err := decide(true); err != nil || out.Changed || out.Refusal != nil {
+	if out, err := r.decide(key, true); err != nil || out.Changed || out.Refusal != nil {
 		t.Errorf("the same again: %+v, %v", out, err)
 	}
 	var decided *control.DecidedError
-	if out, err := decide(false); err != nil || out.Changed || !errors.As(out.Refusal, &decided) {
+	if out, err := r.decide(key, false); err != nil || out.Changed || !errors.As(out.Refusal, &decided) {
 		t.Errorf("the opposite: %+v, %v", out, err)
 	}
 	r.pass()
@@ -605,9 +590,7 @@ func TestLastWords(t *testing.T) {
 	first := r.member["ann"]
 	key := r.asks("ann", "make")
 	r.idle("ann", "1")
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: first.inst, How: record.LeftDied}}}, nil
-	})
+	r.records(must(record.KindLeft, record.Left{Instance: first.inst, How: record.LeftDied}))
 	r.join("ann", "ann-2", 2)
 	r.tick(time.Second)
 	r.idle("ann", "")

@@ -7,25 +7,20 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/machine"
-	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
 
-// restarts gives ann a restart policy; it needs a rig whose members join again.
-func (r *rig) restarts(n protocol.MemberName, p record.Restart) *control.Member {
+// restarts replaces ann by an instance with a restart policy, and returns that.
+func (r *rig) restarts(p record.Restart) record.Instance {
 	r.t.Helper()
-	m := r.member[n]
+	m := r.member["ann"]
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return l.Let(membership(l, m.inst), record.LeftReplaced, ""), nil
 	})
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{
-			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: record.Cooperative, Restart: &p}},
-			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "beef", Epoch: 1, ID: spawn.Identity{PID: 100}}},
-		}, nil
-	})
-	return r.memberNow("beef")
+	r.records(must(record.KindJoined, record.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: record.Cooperative, Restart: &p}))
+	r.starts("beef", 1, 100)
+	return "beef"
 }
 
 func membership(l *control.Leader, i record.Instance) *control.Member {
@@ -43,9 +38,7 @@ func (r *rig) memberNow(i record.Instance) (m *control.Member) {
 }
 
 func (r *rig) starts(i record.Instance, epoch uint64, pid int) {
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}}}, nil
-	})
+	r.records(must(record.KindProcess, record.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}))
 }
 
 // TestDeadStays: without Dismiss a member whose process has died stays, its death is recorded once,
@@ -90,7 +83,7 @@ func TestRestartBacksOff(t *testing.T) {
 	r := newRig(t, "ann")
 	r.dismiss, r.supervise = false, false
 	r.open()
-	i := r.restarts("ann", record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+	i := r.restarts(record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000})
 	r.dead[100] = true
 	r.pass()
 	if m := r.memberNow(i); m.Died == nil || m.Died.Again != nil {
@@ -142,7 +135,7 @@ func TestStoppedIsNotDead(t *testing.T) {
 			r := newRig(t, "ann")
 			r.dismiss, r.supervise = false, true
 			r.open()
-			i := r.restarts("ann", record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+			i := r.restarts(record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000})
 			r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 				return l.Stop(membership(l, i), "the operator stops it"), nil
 			})

@@ -13,7 +13,6 @@ import (
 	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
-	"waggle/policy"
 	"waggle/poll"
 	"waggle/protocol"
 	"waggle/record"
@@ -47,9 +46,7 @@ func newFiles(t *testing.T) *files {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.operate(
-		journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
-		journal.Draft{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}})
+	f.operate(founding...)
 	return f
 }
 
@@ -75,12 +72,26 @@ func (f *files) register(name protocol.MemberName) {
 // join makes a member, with the process that it had.
 func (f *files) join(name protocol.MemberName, i record.Instance, id *spawn.Identity) {
 	f.t.Helper()
+	f.joinRestarted(name, i, id, nil)
+}
+
+// joinRestarted is join for a member that is started again.
+func (f *files) joinRestarted(name protocol.MemberName, i record.Instance, id *spawn.Identity, r *record.Restart) {
+	f.t.Helper()
 	f.register(name)
-	ds := []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}}}
+	f.operate(must(record.KindJoined, record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: r}))
 	if id != nil {
-		ds = append(ds, journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: *id}})
+		f.operate(must(record.KindProcess, record.Process{Instance: i, Epoch: 1, ID: *id}))
 	}
-	f.operate(ds...)
+}
+
+// works gives a member a task in progress, and the status of one that runs.
+func (f *files) works(name protocol.MemberName) {
+	f.t.Helper()
+	_, err := f.board.Create(f.t.Context(), task.Task{Subject: string(name), Owner: string(name), Status: task.InProgress})
+	if err := errors.Join(err, task.WriteState(f.board.MemberDir(name), task.State{AgentID: protocol.NewAgentID(name, "sim"), Status: task.MemberRunning})); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 func (f *files) open() *leader.Leader {
@@ -95,6 +106,13 @@ func (f *files) open() *leader.Leader {
 		}
 	})
 	return l
+}
+
+func pass(t *testing.T, l *leader.Leader) {
+	t.Helper()
+	if err := l.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // left is the end of an instance as the journal has it.
@@ -148,9 +166,7 @@ func TestOneLeader(t *testing.T) {
 		_ = l.Close()
 	}()
 	next := f.open()
-	if err := next.Pass(t.Context()); err != nil {
-		t.Error(err)
-	}
+	pass(t, next)
 }
 
 // TestOpenGivesTheLeaseBack: a team that cannot be opened is not led.
@@ -161,9 +177,7 @@ func TestOpenGivesTheLeaseBack(t *testing.T) {
 	if _, err := leader.Open(t.Context(), bad); err == nil {
 		t.Fatal("a journal of another team was opened")
 	}
-	if err := f.open().Pass(t.Context()); err != nil {
-		t.Error(err)
-	}
+	pass(t, f.open())
 }
 
 // TestDeathInFiles: a member whose process has died is removed from the registry, its unfinished
@@ -172,20 +186,11 @@ func TestDeathInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", exited(t))
 	f.join("bob", "bb", nil) // not started yet: no member has died
-	for _, owner := range []string{"ann", "bob"} {
-		if _, err := f.board.Create(t.Context(), task.Task{Subject: owner, Owner: owner, Status: task.InProgress}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, who := range []protocol.MemberName{"ann", "bob"} {
-		if err := task.WriteState(f.board.MemberDir(who), task.State{AgentID: protocol.NewAgentID(who, "sim"), Status: task.MemberRunning}); err != nil {
-			t.Fatal(err)
-		}
+	for _, owner := range []protocol.MemberName{"ann", "bob"} {
+		f.works(owner)
 	}
 	l := f.open()
-	if err := l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	pass(t, l)
 	if a, b := left(l, "aa"), left(l, "bb"); a.How != record.LeftDied || b.How != "" {
 		t.Errorf("ann left as %+v, bob as %+v", a, b)
 	}
@@ -219,21 +224,10 @@ func TestForsakenInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.o.Dismiss = false
 	f.join("never", "aa", exited(t))
-	policies := map[record.Instance]record.Restart{"bb": {Most: 0, Window: 600_000}, "cc": {Most: 3, Window: 600_000, First: 600_000, Longest: 600_000}}
-	for i, name := range map[record.Instance]protocol.MemberName{"bb": "often", "cc": "again"} {
-		f.register(name)
-		p := policies[i]
-		f.operate(
-			journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: &p}},
-			journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: *exited(t)}})
-	}
+	f.joinRestarted("often", "bb", exited(t), &record.Restart{Most: 0, Window: 600_000})
+	f.joinRestarted("again", "cc", exited(t), &record.Restart{Most: 3, Window: 600_000, First: 600_000, Longest: 600_000})
 	for _, owner := range []protocol.MemberName{"never", "often", "again"} {
-		if _, err := f.board.Create(t.Context(), task.Task{Subject: string(owner), Owner: string(owner), Status: task.InProgress}); err != nil {
-			t.Fatal(err)
-		}
-		if err := task.WriteState(f.board.MemberDir(owner), task.State{AgentID: protocol.NewAgentID(owner, "sim"), Status: task.MemberRunning}); err != nil {
-			t.Fatal(err)
-		}
+		f.works(owner)
 	}
 	shows := func(when string, never, often, again string) {
 		t.Helper()
@@ -251,33 +245,27 @@ func TestForsakenInFiles(t *testing.T) {
 			}
 		}
 	}
-	pass := func(l *leader.Leader) {
-		t.Helper()
-		if err := l.Pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	command, err := leader.Open(t.Context(), f.o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	command.Begun()
-	pass(command)
+	pass(t, command)
 	if err := command.Close(); err != nil {
 		t.Fatal(err)
 	}
 	shows("after a command", "never", "often", "again")
 	f.o.Supervise = true
 	l := f.open()
-	pass(l)
+	pass(t, l)
 	shows("before the first starts", "never", "often", "again")
 	l.Begun()
-	pass(l)
+	pass(t, l)
 	shows("after them", "", "", "again")
 	if _, err := f.board.Claim(t.Context(), "1", "bob"); err != nil {
 		t.Errorf("another claims it: %v", err)
 	}
-	pass(l)
+	pass(t, l)
 	shows("later", "bob", "", "again")
 }
 
@@ -286,15 +274,13 @@ func TestForsakenInFiles(t *testing.T) {
 func TestSuccessorInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
-	f.operate(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "aa", How: record.LeftDied}})
+	f.operate(must(record.KindLeft, record.Left{Instance: "aa", How: record.LeftDied}))
 	if err := f.reg.Remove(t.Context(), "ann", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(5 * time.Millisecond) // real clock: times in files have milliseconds
 	f.register("ann")
-	if err := f.open().Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	pass(t, f.open())
 	c, err := f.reg.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -313,9 +299,7 @@ func TestTeamIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := f.open()
-	if err := l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	pass(t, l)
 	if how := left(l, "aa").How; how != record.LeftDied {
 		t.Errorf("ann left as %q", how)
 	}
@@ -379,9 +363,7 @@ func TestStopCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	if err := l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	pass(t, l)
 	if got := left(l, "aa"); got.How != record.LeftStopped || got.Detail == "" {
 		t.Errorf("left as %+v", got)
 	}

@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
-	"waggle/mailbox"
-	"waggle/protocol"
-	"waggle/record"
-	"waggle/spawn"
 )
 
 // starved is a journal of a disk that is full for a while.
@@ -40,18 +34,9 @@ func (s *starved) Append(ctx context.Context, w journal.Writer, propose func() (
 // is room.
 func TestBacksOff(t *testing.T) {
 	r := newRig(t, "ann")
-	fold := control.NewLeader(nil)
-	j := &starved{Journal: r.record.Open(fold)}
-	if err := j.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r.l = leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Minter: r.mint, Mark: true,
-		Member: func(n protocol.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
-		Peers: func(record.Instance) (journal.Journal, *control.Worker, error) {
-			w := control.NewWorker(nil)
-			return r.member["ann"].mem.Open(w), w, nil
-		},
-		Alive: func(spawn.Identity) bool { return true }, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	j := &starved{}
+	r.wrap = func(own journal.Journal) journal.Journal { j.Journal = own; return j }
+	r.open()
 	r.pass()
 	r.assign("ann", "1")
 	r.take("ann")

@@ -39,7 +39,8 @@ type rig struct {
 	parted error // the error that Gone returns
 	log    *bytes.Buffer
 	agent  agent.Decider
-	others []protocol.MemberName // whom waggle does not run
+	wrap   func(journal.Journal) journal.Journal // of the next leader's own journal; nil: it is left as it is
+	others []protocol.MemberName                 // whom waggle does not run
 	l      *leader.Leader
 
 	dismiss, supervise bool
@@ -59,6 +60,17 @@ type member struct {
 
 const leadInstance record.Instance = "1ead"
 
+// must is a record that every reader has to know.
+func must(kind string, body any) journal.Draft {
+	return journal.Draft{Kind: kind, Must: true, Body: body}
+}
+
+// founding are the first records of a team.
+var founding = []journal.Draft{
+	must(record.KindOpened, record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}),
+	must(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}),
+}
+
 func newRig(t *testing.T, names ...protocol.MemberName) *rig {
 	t.Helper()
 	r := &rig{t: t, dismiss: true, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[protocol.MemberName]*switchable{}, member: map[protocol.MemberName]*member{},
@@ -66,11 +78,7 @@ func newRig(t *testing.T, names ...protocol.MemberName) *rig {
 	clock := func() time.Time { return r.now }
 	r.mint = poll.Minter{Now: clock, Rand: rand.Reader}
 	r.record = journal.NewMemory("uid", journal.Leader, clock)
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{
-			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}},
-			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
-	})
+	r.records(founding...)
 	for i, n := range names {
 		r.join(n, record.Instance(strings.Repeat("a", i+1)), i+1)
 	}
@@ -81,7 +89,10 @@ func newRig(t *testing.T, names ...protocol.MemberName) *rig {
 // open makes a new leader process.
 func (r *rig) open() {
 	r.fold = control.NewLeader(nil)
-	j := r.record.Open(r.fold)
+	var j journal.Journal = r.record.Open(r.fold)
+	if r.wrap != nil {
+		j = r.wrap(j)
+	}
 	if err := j.Refresh(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
@@ -157,6 +168,25 @@ func (r *rig) operate(propose func(l *control.Leader) ([]journal.Draft, error)) 
 	}
 }
 
+// records is operate for records that need no fold.
+func (r *rig) records(ds ...journal.Draft) {
+	r.t.Helper()
+	r.operate(func(*control.Leader) ([]journal.Draft, error) { return ds, nil })
+}
+
+// decide answers a request as the operator.
+func (r *rig) decide(k record.Key, allow bool) (control.Outcome, error) {
+	r.t.Helper()
+	fold := control.NewLeader(nil)
+	j := r.record.Open(fold)
+	if err := j.Refresh(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	req, _ := fold.Request(k)
+	return leader.Decide(r.t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: k, Digest: req.Digest, Allow: allow,
+		By: policy.RoleOperator, Channel: policy.ChannelOperator})
+}
+
 // join makes a member whose process runs.
 func (r *rig) join(name protocol.MemberName, inst record.Instance, pid int) {
 	r.t.Helper()
@@ -165,13 +195,10 @@ func (r *rig) join(name protocol.MemberName, inst record.Instance, pid int) {
 	m.j = m.mem.Open(m.fold)
 	r.member[name] = m
 	if r.boxes[name] == nil {
-		r.boxes[name] = &switchable{Store: mailbox.NewMemory(mailbox.Options{})}
+		r.boxes[name] = newBox()
 	}
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{
-			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}},
-			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: inst, Epoch: 1, ID: spawn.Identity{PID: pid}}}}, nil
-	})
+	r.records(must(record.KindJoined, record.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}))
+	r.starts(inst, 1, pid)
 	r.write(m, func() ([]journal.Draft, error) {
 		return m.fold.Open(record.Opened{Team: "sim", UID: "uid", Instance: inst, Name: name, Epoch: 1})
 	})

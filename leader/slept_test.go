@@ -14,11 +14,16 @@ import (
 // sleeps lets the machine be suspended.
 func (r *rig) sleeps(d time.Duration) { r.now, r.asleep = r.now.Add(d), r.asleep+d }
 
+// passAfter is a pass after a time awake.
+func (r *rig) passAfter(d time.Duration) {
+	r.t.Helper()
+	r.tick(d)
+	r.pass()
+}
+
 func (r *rig) deadline(d time.Duration) {
 	r.t.Helper()
-	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 2, Mode: policy.ModeDefault}, By: policy.RoleOperator, Deadline: d.Milliseconds()}}}, nil
-	})
+	r.records(must(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 2, Mode: policy.ModeDefault}, By: policy.RoleOperator, Deadline: d.Milliseconds()}))
 }
 
 // stateOf is the state of a request.
@@ -41,8 +46,7 @@ func TestSleepIsNoDelay(t *testing.T) {
 	r.take("ann")
 	seen := r.asks("ann", "seen before")
 	r.pass()
-	r.now = r.now.Add(4 * time.Minute)
-	r.pass()
+	r.passAfter(4 * time.Minute)
 	unseen := r.asks("ann", "seen after")
 	r.sleeps(3 * time.Hour)
 	r.pass()
@@ -52,21 +56,18 @@ func TestSleepIsNoDelay(t *testing.T) {
 		}
 	}
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) { return l.Sleep(3 * time.Hour), nil }) // another process that was awakened
-	r.now = r.now.Add(5 * time.Minute)
-	r.pass()
+	r.passAfter(5 * time.Minute)
 	if s := r.stateOf(seen); s != machine.RequestPending {
 		t.Errorf("%s after nine minutes awake", s)
 	}
-	r.now = r.now.Add(time.Minute)
-	r.pass()
+	r.passAfter(time.Minute)
 	if s := r.stateOf(seen); s == machine.RequestPending {
 		t.Error("it is open after ten minutes awake")
 	}
 	if s := r.stateOf(unseen); s != machine.RequestPending {
 		t.Errorf("the later one is %s after six minutes awake", s)
 	}
-	r.now = r.now.Add(4 * time.Minute)
-	r.pass()
+	r.passAfter(4 * time.Minute)
 	if s := r.stateOf(unseen); s == machine.RequestPending {
 		t.Error("the later one is open after ten minutes awake")
 	}
@@ -77,7 +78,7 @@ func TestSleepIsNoRecovery(t *testing.T) {
 	r := newRig(t, "ann")
 	r.dismiss, r.supervise = false, true
 	r.open()
-	i := r.restarts("ann", record.Restart{Most: 1, Window: 600_000, First: 1000, Longest: 3000}).Instance
+	i := r.restarts(record.Restart{Most: 1, Window: 600_000, First: 1000, Longest: 3000})
 	r.dead[100] = true
 	r.pass()
 	r.sleeps(time.Hour)
