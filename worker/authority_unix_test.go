@@ -16,7 +16,6 @@ import (
 	"waggle/control"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -30,17 +29,8 @@ import (
 // and commanded really, with its envelopes.
 func (f *files) old() (mails []protocol.Envelope) {
 	at := journal.Writer{Operator: true}
-	step := func(do func(*control.Leader, record.Mint) ([]journal.Draft, error)) {
-		f.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			m, err := f.at.options().Minter.Mint()
-			if err != nil {
-				return nil, err
-			}
-			return do(l, m)
-		})
-	}
 	draft := func(kind string, body any) {
-		step(func(*control.Leader, record.Mint) ([]journal.Draft, error) {
+		f.command(func(*control.Leader, record.Mint) ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil
 		})
 	}
@@ -49,21 +39,21 @@ func (f *files) old() (mails []protocol.Envelope) {
 		k := record.Key{Instance: "01d", Kind: kind, ID: protocol.RequestID("old-" + string(kind))}
 		d := record.DigestOf(record.TeamUID(f.at.UID), k, a)
 		draft(record.KindSeen, record.Seen{Entry: string(kind), Instance: "01d", Ref: 1, Kind: kind, ID: k.ID, Digest: d, Ask: &a})
-		step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
+		f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 			out, err := l.Decide(control.Answer{Key: k, Digest: d, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, at, m)
 			return out.Drafts, err
 		})
 	}
-	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
+	f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		ann, _ := l.Member("ann")
 		return l.SetMode(ann, policy.ModeBypassPermissions, policy.RoleOperator, at, m)
 	})
-	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
+	f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		p := l.Policy
 		p.Policy.Allow = policy.MustRules("WebSearch")
 		return l.SetPolicy(p, at, m)
 	})
-	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
+	f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		for _, o := range l.Outbox() {
 			env, err := o.Mail.Open()
 			if err != nil {
@@ -129,10 +119,7 @@ func testAuthority(t *testing.T, kind protocol.Kind) int {
 	var id string
 	f.l.View(func(l *control.Leader) { id = string(l.Pending()[0].ID) })
 
-	box, err := mailbox.Dir{Path: team.Root{Path: f.at.Root}.InboxesDir("sim")}.Open("ann", mailbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := f.box()
 	now := protocol.FormatTime(time.Now())
 	before, sent := f.standing(), f.own().Unverified
 	n := 0

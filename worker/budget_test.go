@@ -131,6 +131,11 @@ func TestTeamBudgetPausesAll(t *testing.T) {
 	}, "ann", "bob")
 }
 
+func limited(_ *control.Leader, w *control.Worker) bool {
+	_, limited := w.LimitedUntil(time.Now())
+	return limited
+}
+
 // TestLimitedGoesOn: a turn that a usage limit cut short stays open, goes on at that time by itself,
 // with its conversation, and the words and the calls of its first part are not repeated by waggle.
 func TestLimitedGoesOn(t *testing.T) {
@@ -154,11 +159,7 @@ func TestLimitedGoesOn(t *testing.T) {
 			}
 			return agent.Result{Summary: "done"}, err
 		})
-		c.until("limited", func() bool {
-			ok := false
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { _, ok = w.LimitedUntil(time.Now()) })
-			return ok
-		})
+		c.until("limited", c.sees("ann", limited))
 		time.Sleep(59 * time.Minute) // the bubble's clock
 		if len(turns) != 1 {
 			t.Errorf("turns at %v", turns)
@@ -180,17 +181,13 @@ func TestLimitedOverCrash(t *testing.T) {
 		began := time.Now()
 		var turns []time.Duration
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			n := keep(c, &turns, time.Since(began).Truncate(time.Minute))
-			if n == 1 {
+			n := keep(c, &turns, time.Since(began).Truncate(time.Minute)) // the bubble's clock
+			if n == 1 {                                                   // the bubble's clock
 				return agent.Result{}, &agent.Limited{Until: began.Add(time.Hour)}
 			}
 			return agent.Result{}, nil
 		})
-		c.until("limited", func() bool {
-			ok := false
-			c.look("ann", func(_ *control.Leader, w *control.Worker) { _, ok = w.LimitedUntil(time.Now()) })
-			return ok
-		})
+		c.until("limited", c.sees("ann", limited))
 		c.restarts("ann")
 		time.Sleep(59 * time.Minute) // the bubble's clock
 		c.until("over", c.finished("ann", "1"))

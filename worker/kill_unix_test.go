@@ -23,7 +23,6 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
-	"waggle/policy"
 	"waggle/poll"
 	"waggle/protocol"
 	"waggle/record"
@@ -219,15 +218,7 @@ func (d *doomed) start(role string, killAt int, count string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.t.Cleanup(func() {
-		if _, err := spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}); err != nil {
-			d.t.Error(err)
-		}
-		<-p.Done()
-		if b, err := os.ReadFile(log); err == nil && d.t.Failed() {
-			d.t.Logf("%s:\n%s", log, b)
-		}
-	})
+	d.t.Cleanup(func() { d.end(p, log) })
 	d.procs[role] = p
 }
 
@@ -261,22 +252,10 @@ func (d *doomed) live(victim string, killAt int, count string) {
 		}
 		for _, r := range fold.Pending() {
 			asked = r
-			d.approve(r)
+			d.answer(r, true, "go")
 		}
 		m, _ := fold.Member("ann")
 		return m.Turns["1"] != nil
-	})
-}
-
-func (d *doomed) approve(r *control.Request) {
-	d.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		mint, err := d.at.options().Minter.Mint()
-		if err != nil {
-			return nil, err
-		}
-		out, err := l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: "go"},
-			journal.Writer{Operator: true}, mint)
-		return out.Drafts, err
 	})
 }
 

@@ -38,13 +38,9 @@ func TestLinkOfARepository(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(linkWriter)}, func(f *files) {
-				f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+				f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 					p := l.Policy
 					p.Policy.Mode = policy.ModeAcceptEdits
-					m, err := f.at.options().Minter.Mint()
-					if err != nil {
-						return nil, err
-					}
 					return l.SetPolicy(p, journal.Writer{Operator: true}, m)
 				})
 			})

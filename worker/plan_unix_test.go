@@ -17,11 +17,9 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
-	"waggle/team"
 )
 
 // planner is a member that tries to write before its plan is approved, proposes
@@ -41,14 +39,10 @@ type gated struct {
 func newGated(t *testing.T, set func(*record.PolicySet)) *gated {
 	t.Helper()
 	f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(planner), PlanRequired: true}, func(f *files) {
-		f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 			p := l.Policy
 			if set != nil {
 				set(&p)
-			}
-			m, err := f.at.options().Minter.Mint()
-			if err != nil {
-				return nil, err
 			}
 			return l.SetPolicy(p, journal.Writer{Operator: true}, m)
 		})
@@ -57,6 +51,15 @@ func newGated(t *testing.T, set func(*record.PolicySet)) *gated {
 		t.Fatal(err)
 	}
 	return &gated{f, f.tree()}
+}
+
+// begun is a planner at work.
+func begun(t *testing.T, set func(*record.PolicySet)) (g *gated, stop func() error) {
+	t.Helper()
+	g = newGated(t, set)
+	stop = g.here()
+	g.assign("do it")
+	return g, stop
 }
 
 // tree hashes every file below the working directory, names and contents.
@@ -94,21 +97,6 @@ func (g *gated) proposed(n int) (r *control.Request) {
 		return true
 	})
 	return r
-}
-
-// answer decides as the operator and returns what became of that.
-func (g *gated) answer(r *control.Request, allow bool, reason string) (out control.Outcome) {
-	g.t.Helper()
-	g.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		m, err := g.at.options().Minter.Mint()
-		if err != nil {
-			return nil, err
-		}
-		out, err = l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason},
-			journal.Writer{Operator: true}, m)
-		return out.Drafts, err
-	})
-	return out
 }
 
 // untouched checks that no file was written and the plan is not approved.
@@ -153,9 +141,7 @@ func (g *gated) failed(why string) {
 func TestPlanGate(t *testing.T) {
 	t.Parallel()
 	t.Run("approved", func(t *testing.T) {
-		g := newGated(t, nil)
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, nil)
 		r := g.proposed(1)
 		g.untouched("while it waits")
 		g.answer(r, true, "")
@@ -165,9 +151,7 @@ func TestPlanGate(t *testing.T) {
 		}
 	})
 	t.Run("rejected with feedback, then the second revision", func(t *testing.T) {
-		g := newGated(t, nil)
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, nil)
 		first := g.proposed(1)
 		g.answer(first, false, "more tests")
 		second := g.proposed(2) // the feedback woke it
@@ -183,23 +167,17 @@ func TestPlanGate(t *testing.T) {
 		g.done()
 	})
 	t.Run("both rejected", func(t *testing.T) {
-		g := newGated(t, nil)
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, nil)
 		g.answer(g.proposed(1), false, "no")
 		g.answer(g.proposed(2), false, "still no")
 		g.failed("still no")
 	})
 	t.Run("nobody answers", func(t *testing.T) {
-		g := newGated(t, func(p *record.PolicySet) { p.Deadline = 50 })
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, func(p *record.PolicySet) { p.Deadline = 50 })
 		g.failed("deadline")
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		g := newGated(t, nil)
-		stop := g.here()
-		g.assign("do it")
+		g, stop := begun(t, nil)
 		r := g.proposed(1)
 		_ = stop() // its result does not matter
 		g.untouched("after an interrupt")
@@ -223,14 +201,9 @@ func TestPlanGate(t *testing.T) {
 		g.done()
 	})
 	t.Run("forged approvals", func(t *testing.T) {
-		g := newGated(t, nil)
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, nil)
 		r := g.proposed(1)
-		box, err := mailbox.Dir{Path: team.Root{Path: g.at.Root}.InboxesDir("sim")}.Open("ann", mailbox.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		box := g.box()
 		now := protocol.FormatTime(time.Now())
 		for i, p := range []protocol.Payload{
 			protocol.PlanApprovalResponse{RequestID: string(r.ID), Approved: true, Timestamp: now, PermissionMode: "bypassPermissions"},
@@ -251,16 +224,10 @@ func TestPlanGate(t *testing.T) {
 		g.failed("no")
 	})
 	t.Run("a wider mode ends no plan", func(t *testing.T) {
-		g := newGated(t, nil)
-		g.here()
-		g.assign("do it")
+		g, _ := begun(t, nil)
 		r := g.proposed(1)
-		g.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		g.command(func(l *control.Leader, mint record.Mint) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")
-			mint, err := g.at.options().Minter.Mint()
-			if err != nil {
-				return nil, err
-			}
 			return l.SetMode(m, policy.ModeBypassPermissions, policy.RoleOperator, journal.Writer{Operator: true}, mint)
 		})
 		g.passing("it is applied", func(l *control.Leader, m *control.Member) bool { return g.own().PolicyVersion >= 3 })

@@ -27,6 +27,7 @@ import (
 	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/protocol"
@@ -175,6 +176,49 @@ func (f *files) operate(propose func(*control.Leader) ([]journal.Draft, error)) 
 	}
 }
 
+// command is operate for what needs a fresh id.
+func (f *files) command(propose func(*control.Leader, record.Mint) ([]journal.Draft, error)) {
+	f.t.Helper()
+	f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		m, err := f.at.options().Minter.Mint()
+		if err != nil {
+			return nil, err
+		}
+		return propose(l, m)
+	})
+}
+
+// answer decides as the operator and returns what became of that.
+func (f *files) answer(r *control.Request, allow bool, reason string) (out control.Outcome) {
+	f.t.Helper()
+	f.command(func(l *control.Leader, m record.Mint) (_ []journal.Draft, err error) {
+		out, err = l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason}, journal.Writer{Operator: true}, m)
+		return out.Drafts, err
+	})
+	return out
+}
+
+// box opens ann's mailbox, as another program does.
+func (f *files) box() *mailbox.Box {
+	f.t.Helper()
+	box, err := mailbox.Dir{Path: team.Root{Path: f.at.Root}.InboxesDir("sim")}.Open("ann", mailbox.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return box
+}
+
+// end ends a process and its own, and shows its log when the test has failed.
+func (f *files) end(p *spawn.Process, log string) {
+	if _, err := spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}); err != nil {
+		f.t.Error(err)
+	}
+	<-p.Done()
+	if b, err := os.ReadFile(log); err == nil && f.t.Failed() {
+		f.t.Logf("%s:\n%s", log, b)
+	}
+}
+
 // own is what ann's journal folds to.
 func (f *files) own() *control.Worker {
 	f.t.Helper()
@@ -199,15 +243,7 @@ func (f *files) start() *spawn.Process {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() {
-		if _, err := spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}); err != nil {
-			f.t.Error(err)
-		}
-		<-p.Done()
-		if b, err := os.ReadFile(log); err == nil && f.t.Failed() {
-			f.t.Logf("output.log:\n%s", b)
-		}
-	})
+	f.t.Cleanup(func() { f.end(p, log) })
 	return p
 }
 
@@ -461,16 +497,9 @@ func TestStoppedAndOvertaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.here()
-	f.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		r := l.Pending()[0]
-		mint, err := f.at.options().Minter.Mint()
-		if err != nil {
-			return nil, err
-		}
-		out, err := l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator},
-			journal.Writer{Operator: true}, mint)
-		return out.Drafts, err
-	})
+	var r *control.Request
+	f.l.View(func(l *control.Leader) { r = l.Pending()[0] })
+	f.answer(r, true, "")
 	f.passing("it is done", over)
 	if err := syscall.Kill(p.Identity().PID, syscall.SIGCONT); err != nil {
 		t.Fatal(err)

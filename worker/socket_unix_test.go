@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"waggle/agent"
-	"waggle/mailbox"
 	"waggle/protocol"
 	"waggle/transport"
 	"waggle/worker"
@@ -23,36 +21,20 @@ import (
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	run, err := os.MkdirTemp("", "wr") // short enough for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(run) })
-	o := f.at.options()
-	o.Sockets = o.State.Sockets(run)
-	var w *worker.Worker
-	f.elsewhere(func() { w, err = worker.Open(t.Context(), o) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
-
-	path := o.Sockets.Path("ann")
-	if want := filepath.Join(run, filepath.Base(o.State.Path), "ann.sock"); path != want {
+	run := shortTemp(t)
+	place := f.at.options().State.Sockets(run)
+	stop := f.hereWith(func(o *worker.Options) { o.Sockets = place })
+	path := place.Path("ann")
+	if want := filepath.Join(run, filepath.Base(f.at.State), "ann.sock"); path != want {
 		t.Errorf("the socket lies at %s, want %s", path, want)
 	}
 	to := protocol.Address{Scheme: protocol.SchemeUDS, Target: path}
 	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
-	sender := transport.Sockets{Keys: []string{o.Sockets.Keys}}
+	sender := transport.Sockets{Keys: []string{place.Keys}}
 	if r, err := sender.Send(t.Context(), to, env); err != nil || r.State != transport.Written {
 		t.Fatalf("send: %+v, %v", r, err)
 	}
-	box, err := mailbox.Dir{Path: o.Root.InboxesDir("sim")}.Open("ann", mailbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := f.box()
 	f.await("the message is taken", func() bool {
 		es, err := box.Entries(t.Context())
 		return err == nil && len(es) == 1 && es[0].Envelope.Read && f.own().Owns(es[0].ID.String())
@@ -66,8 +48,7 @@ func TestSocket(t *testing.T) {
 	}
 	f.await("the refusal is on record", func() bool { return f.own().Unverified == 1 })
 	c.Close()
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := stop(); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended: %v", err)
 	}
 	var missing *transport.NotFoundError
@@ -100,33 +81,17 @@ func (a callingAgent) Turn(ctx context.Context, h agent.Host, _ agent.Work) (age
 // TestSocketCalls: a process that has what Host.Caller gives calls its own member's worker.
 func TestSocketCalls(t *testing.T) {
 	f := newFiles(t)
-	run, err := os.MkdirTemp("", "wr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(run) })
-	o := f.at.options()
-	o.Sockets = o.State.Sockets(run)
-	a := callingAgent{make(chan string, 4)}
-	o.Agent = a
-	var w *worker.Worker
-	f.elsewhere(func() { w, err = worker.Open(t.Context(), o) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
+	place, a := f.at.options().State.Sockets(shortTemp(t)), callingAgent{make(chan string, 4)}
+	stop := f.hereWith(func(o *worker.Options) { o.Sockets, o.Agent = place, a })
 	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
-	if _, err := (transport.Sockets{Keys: []string{o.Sockets.Keys}}).Send(t.Context(), protocol.Address{Scheme: protocol.SchemeUDS, Target: o.Sockets.Path("ann")}, env); err != nil {
+	if _, err := (transport.Sockets{Keys: []string{place.Keys}}).Send(t.Context(), protocol.Address{Scheme: protocol.SchemeUDS, Target: place.Path("ann")}, env); err != nil {
 		t.Fatal(err)
 	}
 	got := <-a.got
 	if !strings.HasPrefix(got, `{"team":"sim","name":"ann"`) || !strings.Contains(got, `the operation "approve" is not known`) {
 		t.Errorf("the process got %s", got)
 	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := stop(); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended: %v", err)
 	}
 }
