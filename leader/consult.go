@@ -135,9 +135,7 @@ func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, word
 		}
 		why = "the lead agent said " + word(r.Allow) + ", and " + beyond.Why
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(l.ctx, func() ([]journal.Draft, error) {
+	return l.appendNow(l.ctx, func() ([]journal.Draft, error) {
 		out, err := l.p.Fold.Escalate(k, digest, policy.RoleLeader, why, l.p.Writer)
 		return out.Drafts, err
 	})

@@ -65,12 +65,10 @@ func (e endpoint) box(to protocol.Address) (mailbox.Store, error) {
 func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	mint, err := e.l.p.Minter.Mint()
 	if err == nil {
-		e.l.mu.Lock()
-		err = e.l.append(ctx, func() ([]journal.Draft, error) {
+		err = e.l.appendNow(ctx, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 				Entry: "socket#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()}}}, nil
 		})
-		e.l.mu.Unlock()
 	}
 	e.l.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
 }

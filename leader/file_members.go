@@ -108,9 +108,7 @@ func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order)
 
 // closed records what became of an order.
 func (l *Leader) closed(ctx context.Context, o *control.Order, evidence string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(ctx, func() ([]journal.Draft, error) {
+	return l.appendNow(ctx, func() ([]journal.Draft, error) {
 		if o.Closed {
 			return nil, nil
 		}

@@ -361,9 +361,16 @@ func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, er
 	return err
 }
 
+// appendNow is append for a caller that does not hold mu.
+func (l *Leader) appendNow(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, propose)
+}
+
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
-	l.checkDirectory(ctx)
+	l.trouble.Directory(ctx, l.p.CheckDirectory, l.appendNow)
 	l.tend(ctx)
 	if err := l.readers(ctx); err != nil {
 		return err
@@ -470,15 +477,13 @@ func (l *Leader) command(ctx context.Context, name protocol.MemberName, draft fu
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	err = l.append(ctx, func() ([]journal.Draft, error) {
+	err = l.appendNow(ctx, func() ([]journal.Draft, error) {
 		m, ok := l.p.Fold.Member(name)
 		if !ok || m.Left != nil {
 			return nil, fmt.Errorf("leader: %s is not a member", name)
 		}
 		return draft(m, mint)
 	})
-	l.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -487,9 +492,7 @@ func (l *Leader) command(ctx context.Context, name protocol.MemberName, draft fu
 
 // End records that the team has ended.
 func (l *Leader) End(ctx context.Context, how string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(ctx, func() ([]journal.Draft, error) {
+	return l.appendNow(ctx, func() ([]journal.Draft, error) {
 		if l.p.Fold.Ended != nil {
 			return nil, nil
 		}

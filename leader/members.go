@@ -29,9 +29,7 @@ func (l *Leader) Start(ctx context.Context, i record.Instance, b spawn.Backend, 
 
 // Fail records that a member that has died, or never ran, could not be started.
 func (l *Leader) Fail(ctx context.Context, i record.Instance, detail string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(ctx, func() ([]journal.Draft, error) {
+	return l.appendNow(ctx, func() ([]journal.Draft, error) {
 		m, ok := l.p.Fold.ByInstance(i)
 		if !ok {
 			return nil, fmt.Errorf("leader: %s is not a member", i)

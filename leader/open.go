@@ -109,11 +109,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		}
 	}()
 	fold := control.NewLeader(nil)
-	jopts := journal.Options{Now: o.Minter.Now}
-	own := jopts
-	own.Deadline = o.Patience
-	own.Whole = !o.Writer.Operator // a leader acts on it for long; a command's pass does not
-	j, err := o.State.OpenJournal(journal.Leader, fold, own)
+	// A leader acts on it for long; a command's pass does not.
+	j, err := o.State.OpenJournal(journal.Leader, fold, journal.Options{Now: o.Minter.Now, Deadline: o.Patience, Whole: !o.Writer.Operator})
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +132,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Member = func(name protocol.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: sendDeadline})
 	}
-	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
-		w := control.NewWorker(nil)
-		pj, err := o.State.OpenJournal(journal.Name(i), w, jopts)
-		return pj, w, err
-	}
+	p.Peers = peersOf(o)
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	p.Refusal = func(m *control.Member) string { return refusal(o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
@@ -170,18 +163,30 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	return l, nil
 }
 
+func peersOf(o Options) Peers {
+	return func(i record.Instance) (journal.Journal, *control.Worker, error) {
+		w := control.NewWorker(nil)
+		j, err := o.State.OpenJournal(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
+		return j, w, err
+	}
+}
+
+// registry reads the registry; nil: there is none, the team was archived or deleted.
+func registry(ctx context.Context, o Options) (reg *team.Team, c *team.Config, err error) {
+	reg, err = team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
+	if _, missing := errors.AsType[*team.NotFoundError](err); missing {
+		return nil, nil, nil
+	}
+	if err == nil {
+		c, err = reg.Load(ctx)
+	}
+	return reg, c, err
+}
+
 // registered lists the members of the registry but for the lead.
 func registered(ctx context.Context, o Options) (names []protocol.MemberName, err error) {
-	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
-	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
-		return nil, nil // the team was archived or deleted
-	}
-	if err != nil {
-		return nil, err
-	}
-	c, err := reg.Load(ctx)
-	if err != nil {
+	_, c, err := registry(ctx, o)
+	if c == nil || err != nil {
 		return nil, err
 	}
 	for _, name := range c.Present() {
@@ -195,16 +200,8 @@ func registered(ctx context.Context, o Options) (names []protocol.MemberName, er
 // gone gives back a departed member's tasks, shows how it ended, and removes its entry from the
 // registry, in this order: when the registry lacks the entry, everything is done.
 func gone(ctx context.Context, o Options, m *control.Member) error {
-	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
-	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
-		return nil // the team was archived or deleted
-	}
-	if err != nil {
-		return err
-	}
-	c, err := reg.Load(ctx)
-	if err != nil {
+	reg, c, err := registry(ctx, o)
+	if c == nil || err != nil {
 		return err
 	}
 	entry, ok := c.Member(m.Name)
@@ -216,13 +213,19 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if err != nil {
 		return err
 	}
+	last := func(s *task.State) {
+		s.Status, s.CompletedAt = task.MemberComplete, protocol.FormatTime(m.LeftAt)
+		if m.Left.How != record.LeftHandshake {
+			s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", ending(m.Left)
+		}
+	}
 	if m.Leads() { // the lead stays in the registry, and its tasks are the operator's too
-		return lastStatus(board.MemberDir(m.Name), m)
+		return lastStatus(board.MemberDir(m.Name), last)
 	}
 	if _, err := board.ReleaseNoted(ctx, m.Name, task.NewReleased(m.Name, ending(m.Left), m.LeftAt)); err != nil {
 		return err
 	}
-	if err := lastStatus(board.MemberDir(m.Name), m); err != nil && o.Log != nil {
+	if err := lastStatus(board.MemberDir(m.Name), last); err != nil && o.Log != nil {
 		o.Log.Warn("task-status.json does not show that the member ended", "member", m.Name, "err", err)
 	}
 	return reg.Remove(ctx, m.Name, now)
@@ -257,17 +260,7 @@ func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) erro
 			return err
 		}
 	}
-	dir := board.MemberDir(m.Name)
-	s, err := task.ReadState(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err == nil && s.Status != task.MemberRunning && s.Status != task.MemberIdle:
-		return nil
-	case err == nil:
-		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", why
-		err = task.WriteState(dir, s)
-	}
+	err = lastStatus(board.MemberDir(m.Name), func(s *task.State) { s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", why })
 	if err != nil && o.Log != nil {
 		o.Log.Warn("task-status.json does not show that the member died", "member", m.Name, "err", err)
 	}
@@ -287,8 +280,8 @@ func ending(l *record.Left) string {
 	return s
 }
 
-// lastStatus writes the last status of a member, whose own process has ended.
-func lastStatus(dir string, m *control.Member) error {
+// lastStatus changes the status of a member whose own process has ended without its last one.
+func lastStatus(dir string, last func(*task.State)) error {
 	s, err := task.ReadState(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -298,9 +291,6 @@ func lastStatus(dir string, m *control.Member) error {
 	case s.Status != task.MemberRunning && s.Status != task.MemberIdle:
 		return nil
 	}
-	s.Status, s.CompletedAt = task.MemberComplete, protocol.FormatTime(m.LeftAt)
-	if m.Left.How != record.LeftHandshake {
-		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", ending(m.Left)
-	}
+	last(&s)
 	return task.WriteState(dir, s)
 }

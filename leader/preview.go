@@ -13,7 +13,6 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/protocol"
-	"waggle/record"
 )
 
 // Preview folds into a leader's fold what a pass would find now. It records nothing, marks nothing
@@ -43,11 +42,7 @@ func looking(o Options, j journal.Journal, fold *control.Leader) (*Leader, error
 		box, err := mail.Open(name, mailbox.Options{Unmended: true})
 		return unsent{box}, err
 	}
-	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
-		w := control.NewWorker(nil)
-		pj, err := o.State.OpenJournal(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
-		return pj, w, err
-	}
+	p.Peers = peersOf(o)
 	p.Others = func(ctx context.Context) ([]protocol.MemberName, error) { return registered(ctx, o) }
 	p.CheckDirectory = func() *boxes.Change { return missing(o.Root.TeamDir(o.Team), fold) }
 	return New(p), nil

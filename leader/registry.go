@@ -45,14 +45,12 @@ func (l *Leader) tend(ctx context.Context) {
 		return
 	}
 	fresh := false
-	l.mu.Lock()
-	err := l.append(ctx, func() ([]journal.Draft, error) {
+	err := l.appendNow(ctx, func() ([]journal.Draft, error) {
 		if fresh = !l.p.Fold.Owns(e.Entry); !fresh {
 			return nil, nil
 		}
 		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: e.Entry, Box: RegistryBox, From: e.Whom, Why: e.Why}}}, nil
 	})
-	l.mu.Unlock()
 	if l.trouble.Note("edited", err, "an edit of the registry is not on record"); err != nil {
 		return
 	}

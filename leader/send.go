@@ -92,9 +92,7 @@ func (l *Leader) sent(ctx context.Context, o *control.Order, again string) error
 	if box, err := l.p.Member(o.Mail.To); err == nil {
 		at = mailbox.FileTime(box)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.append(ctx, func() ([]journal.Draft, error) {
+	return l.appendNow(ctx, func() ([]journal.Draft, error) {
 		if o.Closed || o.Sent && (again == "" || o.Again != "") {
 			return nil, nil
 		}

@@ -1,10 +1,14 @@
 package poll
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 
+	"waggle/boxes"
+	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 )
 
 // Troubles logs what cannot be done now: once, until it could be done again. A
@@ -30,6 +34,24 @@ func (t *Troubles) Note(key string, err error, msg string, args ...any) {
 		t.logged[key] = true
 		t.Log.Warn(msg, append(args[:len(args):len(args)], "err", err)...)
 	}
+}
+
+// Directory asks check whether the team's directory is still in its place. It logs a change, and has it recorded. No
+// process ends because of it: decisions and orders are in the journals. A nil check checks nothing.
+func (t *Troubles) Directory(ctx context.Context, check func() *boxes.Change, put func(ctx context.Context, propose func() ([]journal.Draft, error)) error) {
+	if check == nil {
+		return
+	}
+	n := check()
+	if n == nil {
+		return
+	}
+	n.LogTo(t.Log)
+	t.Note("directory", n.Err, "not all of the team's mail could be kept")
+	err := put(ctx, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
+	})
+	t.Note("noticed", err, "the change of the team's directory is not recorded")
 }
 
 // LogReports returns the function for a mailbox's reports (mailbox.Options): it logs each repair and the

@@ -164,12 +164,3 @@ func (w *Worker) goesOn(t *turn) {
 	}
 	t.before, w.aside = w.aside.before, nil
 }
-
-// limitOf is the limit that has cut a turn short, nil when none has.
-func limitOf(end turnEnd) *agent.Limited {
-	l, ok := errors.AsType[*agent.Limited](end.err)
-	if !ok {
-		return nil
-	}
-	return l
-}

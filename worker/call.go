@@ -256,7 +256,7 @@ func (h host) callMail(ctx context.Context, a args) (any, error) {
 			mails = append(mails, *late)
 		}
 		if len(mails) > 0 {
-			h.log(mails)
+			h.w.note(protocol.TextForm(mails...))
 			h.w.trouble.Note("mail", h.w.p.Box.MarkRead(ctx, ids...), "words that the session has are not marked read")
 			return messages(mails), nil
 		}

@@ -114,6 +114,7 @@ func (w *Worker) checks(t *turn) (over func()) {
 	return func() { set(false); w.wake() }
 }
 
+// note writes to the member's output.
 func (w *Worker) note(line string) {
 	if _, err := fmt.Fprintln(w.p.Output, line); err != nil {
 		w.p.Log.Warn("output.log", "err", err)

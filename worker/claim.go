@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,21 +22,14 @@ func (h host) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 	case err != nil:
 		return agent.Claim{}, h.takeBack(ctx, call.key, err)
 	case call.ran != nil:
-		return agent.Claim{Answer: agent.Answer{Reason: ranBefore(*call.ran), By: "system"}, ID: call.key.ID, Ran: call.ran}, nil
+		why := cmp.Or(call.ran.Err, "it ran before a crash, and is not run again in this turn")
+		return agent.Claim{Answer: agent.Answer{Reason: why, By: "system"}, ID: call.key.ID, Ran: call.ran}, nil
 	case !call.started:
 		return agent.Claim{Answer: call.Answer, ID: call.key.ID}, nil
 	}
 	return agent.Granted(call.Answer, call.key.ID, json.RawMessage(call.input), func(ctx context.Context, r agent.Ran) error {
 		return h.done(ctx, call.key, r)
 	}), nil
-}
-
-// ranBefore is the reason why a call that ran before a crash is not allowed a second time.
-func ranBefore(r agent.Ran) string {
-	if r.Err != "" {
-		return r.Err
-	}
-	return "it ran before a crash, and is not run again in this turn"
 }
 
 // errUnheld refuses the end of a call whose end is recorded already.

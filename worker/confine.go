@@ -84,7 +84,7 @@ type confined struct {
 }
 
 // confine makes the sandbox that a membership requires. late returns the worker, which does not
-// exist yet. task-status.json shows a failure, because the process ends.
+// exist yet.
 func confine(ctx context.Context, o Options, lead *control.Leader, late func() *Worker) (c confined, err error) {
 	c = confined{close: func() error { return nil }}
 	m, ok := lead.ByInstance(o.Instance)
@@ -92,10 +92,9 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 		return c, nil
 	}
 	want := *m.Joined.Sandbox
-	own := o.Root.MemberDir(o.Team, m.Name)
 	if o.Confine == nil {
 		if want.Mode == record.SandboxRequired {
-			return c, unconfined(o, m, own, errors.New("this program starts no sandbox: run the member with waggle, or write sandbox: {mode: auto}"))
+			return c, unfit(o, m, ErrUnconfined, errors.New("this program starts no sandbox: run the member with waggle, or write sandbox: {mode: auto}"))
 		}
 		c.held = &record.Held{Level: record.HeldOff, Why: "this program starts no sandbox"}
 		return c, nil
@@ -114,7 +113,7 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 	}
 	s, err := o.Confine(ctx, box)
 	if err != nil {
-		return c, unconfined(o, m, own, err)
+		return c, unfit(o, m, ErrUnconfined, err)
 	}
 	held := s.Held()
 	c.held, c.close = &held, s.Close
@@ -177,11 +176,11 @@ func thinks(o Options, m *control.Member) agent.Agent {
 	return a
 }
 
-// unconfined is the error of a member that does not start.
-func unconfined(o Options, m *control.Member, own string, err error) error {
-	err = fmt.Errorf("worker %s: %w: %w", m.Name, ErrUnconfined, err)
+// unfit is the error of a member that does not start. task-status.json shows it, because the process ends.
+func unfit(o Options, m *control.Member, what, err error) error {
+	err = fmt.Errorf("worker %s: %w: %w", m.Name, what, err)
 	now := protocol.FormatTime(o.Minter.Now())
-	return errors.Join(err, task.WriteState(own, task.State{AgentID: protocol.NewAgentID(m.Name, o.Team),
+	return errors.Join(err, task.WriteState(o.Root.MemberDir(o.Team, m.Name), task.State{AgentID: protocol.NewAgentID(m.Name, o.Team),
 		Status: task.MemberError, StartedAt: now, LastActiveAt: now, ErrorMessage: tidy(err.Error())}))
 }
 

@@ -31,12 +31,10 @@ func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ protocol.Address
 func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	mint, err := e.w.p.Minter.Mint()
 	if err == nil {
-		e.w.mu.Lock()
-		err = e.w.append(ctx, func() ([]journal.Draft, error) {
+		err = e.w.appendNow(ctx, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 				Entry: "socket#" + mint.MsgID, Box: string(e.w.p.Fold.Name), Why: "connection refused: " + r.String()}}}, nil
 		})
-		e.w.mu.Unlock()
 	}
 	e.w.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
 }
@@ -59,6 +57,12 @@ func (w *Worker) listen(o Options) {
 	if o.Sockets == (transport.SocketDirs{}) {
 		return
 	}
+	if err := w.open(o); err != nil {
+		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
+	}
+}
+
+func (w *Worker) open(o Options) (err error) {
 	name, at := string(w.p.Fold.Name), transport.Host(endpoint{w})
 	if w.leads {
 		name, at = leadAgentSocket, ownEndpoint{endpoint{w}}
@@ -66,21 +70,19 @@ func (w *Worker) listen(o Options) {
 	}
 	post, err := boxes.Of(o.Root, o.Team).Open(w.p.Fold.Name, mailbox.Options{Limits: mailbox.DefaultLimits})
 	if err != nil {
-		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
-		return
+		return err
 	}
 	w.post = post
 	spawn, err := transport.NewToken(o.Minter.Rand)
 	if err != nil {
-		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
-		return
+		return err
 	}
 	s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: at,
 		Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who, Spawn: spawn})
 	if err != nil {
-		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
-		return
+		return err
 	}
 	w.socket, w.spawn = s, spawn
 	w.close = append(w.close, s.Close)
+	return nil
 }

@@ -6,9 +6,6 @@ import (
 	"waggle/transport"
 )
 
-// ReadHost is readHost.
-var ReadHost = readHost
-
 // Inherited is inherited.
 var Inherited = inherited
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
@@ -170,7 +172,7 @@ func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
 // Network implements agent.Gate. A text that cannot be read as one host is denied
 // here, without a question.
 func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answer, error) {
-	name, port, err := readHost(hostport)
+	name, port, err := policy.ReadHost(hostport, idna.Lookup.ToASCII)
 	if err != nil {
 		return agent.Answer{Reason: err.Error(), By: "system"}, nil
 	}

@@ -32,14 +32,6 @@ type Guest struct {
 	Plan    bool // it needs an approved plan before it changes anything
 }
 
-// Abroad is the registry of a team that another program leads, as a guest uses it.
-type Abroad interface {
-	// Listed reports whether the guest has an entry.
-	Listed(ctx context.Context) (bool, error)
-	// Active writes isActive of that entry. It tries for the lock once, for a short time.
-	Active(ctx context.Context, active bool) error
-}
-
 // activeWait is the time limit for the lock of another program's registry. isActive is only a hint.
 const activeWait = 50 * time.Millisecond
 
@@ -47,21 +39,21 @@ const activeWait = 50 * time.Millisecond
 // lose it for a moment.
 const unlistedGrace = 5 * time.Second
 
-// abroad is Abroad over files.
-type registry struct {
+// Abroad is the registry of a team that another program leads, as a guest uses it.
+type Abroad struct {
 	root team.Root
 	team protocol.TeamName
 	name protocol.MemberName
 }
 
-func (r registry) Listed(ctx context.Context) (bool, error) {
+// listed reports whether the guest has an entry.
+func (r *Abroad) listed(ctx context.Context) (bool, error) {
 	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	var c *team.Config
 	if err == nil {
 		c, err = t.Load(ctx)
 	}
-	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
+	if _, missing := errors.AsType[*team.NotFoundError](err); missing {
 		return false, nil
 	}
 	if err != nil {
@@ -71,7 +63,8 @@ func (r registry) Listed(ctx context.Context) (bool, error) {
 	return ok && !m.Gone(), nil
 }
 
-func (r registry) Active(ctx context.Context, active bool) error {
+// setActive writes isActive of that entry. It tries for the lock once, for a short time.
+func (r *Abroad) setActive(ctx context.Context, active bool) error {
 	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	if err != nil {
 		return err
@@ -102,7 +95,7 @@ func (w *Worker) writeActive() {
 	if w.activity.due == nil {
 		return
 	}
-	err := w.p.Abroad.Active(context.WithoutCancel(w.ctx), *w.activity.due)
+	err := w.p.Abroad.setActive(context.WithoutCancel(w.ctx), *w.activity.due)
 	w.trouble.Note("isActive", err, "isActive in the registry is not current, will retry")
 	if err == nil {
 		w.activity.due = nil
@@ -118,7 +111,7 @@ func (w *Worker) abroad(ctx context.Context) error {
 	w.activity.Lock()
 	w.writeActive()
 	w.activity.Unlock()
-	listed, err := w.p.Abroad.Listed(ctx)
+	listed, err := w.p.Abroad.listed(ctx)
 	w.trouble.Note("registry", err, "the registry of the team cannot be read, will retry")
 	now := w.p.Minter.Now()
 	switch {
@@ -172,7 +165,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	}
 	p.LeadPrunes = true // the other program writes no journal
 	p.Peer = func(protocol.MemberName) (mailbox.Store, error) { return nil, errNotLead }
-	p.Abroad = registry{o.Root, o.Team, m.Name}
+	p.Abroad = &Abroad{o.Root, o.Team, m.Name}
 	if p.Agent = o.Agent; p.Agent == nil {
 		if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
 			return nil, err

@@ -3,7 +3,9 @@ package worker_test
 import (
 	"testing"
 
-	"waggle/worker"
+	"golang.org/x/net/idna"
+
+	"waggle/policy"
 )
 
 // The host that an agent names is normalised once, before it is judged, shown or opened, or it is
@@ -42,7 +44,7 @@ func TestReadHost(t *testing.T) {
 		{"010.0.0.1", "", ""}, {"2130706433", "", ""}, {"[::1", "", ""}, {"[::1]x", "", ""}, {"fe80::1%eth0", "", ""},
 		{"example.com\\@evil.org", "", ""},
 	} {
-		host, port, err := worker.ReadHost(c.in)
+		host, port, err := policy.ReadHost(c.in, idna.Lookup.ToASCII)
 		if (err != nil) != (c.host == "") || host != c.host || port != c.port {
 			t.Errorf("%q is %q %q, %v; want %q %q", c.in, host, port, err, c.host, c.port)
 			continue
@@ -50,7 +52,7 @@ func TestReadHost(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		again, _, err := worker.ReadHost(host)
+		again, _, err := policy.ReadHost(host, idna.Lookup.ToASCII)
 		if err != nil || again != host {
 			t.Errorf("%q is not its own normal form: %q, %v", host, again, err)
 		}

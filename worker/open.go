@@ -187,7 +187,10 @@ func inherited(env []string) []string {
 // every start that is on record there or, as after, in the member's own: an older
 // process of this instance can append no more. died is when the process before died, if that is known.
 func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *control.Leader, after uint64) (m *control.Member, epoch uint64, died *time.Time, err error) {
-	id, err := identify(o.Inside)
+	id, err := spawn.Identify(os.Getpid())
+	if o.Inside {
+		id, err = spawn.Inside()
+	}
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("worker: %w", err)
 	}
@@ -209,14 +212,6 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
 	})
 	return m, epoch, died, err
-}
-
-// identify returns the identity of the process for its record.
-func identify(inside bool) (spawn.Identity, error) {
-	if inside {
-		return spawn.Inside()
-	}
-	return spawn.Identify(os.Getpid())
 }
 
 // files opens the member's files in the wire tree and starts watching them.

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -110,32 +111,21 @@ func (w *Worker) ended(err error) {
 // most is the most files of a turn that its task_completed names.
 const most = 50
 
-// files returns the files of the member's directory by path.
-func (w *Worker) files() map[string]task.Artifact {
+// files returns the artifacts of the member's directory.
+func (w *Worker) files() []task.Artifact {
 	if w.p.Files == nil {
 		return nil
 	}
 	all, err := w.p.Files()
 	w.trouble.Note("artifacts", err, "artifacts cannot be listed")
-	at := map[string]task.Artifact{}
-	for _, a := range all {
-		if a.Kind == task.KindArtifact {
-			at[a.Path] = a
-		}
-	}
-	return at
+	return slices.DeleteFunc(all, func(a task.Artifact) bool { return a.Kind != task.KindArtifact })
 }
 
 // made lists the artifacts that a turn has made or changed.
 func (w *Worker) made(t *turn) []string {
 	names := []string{}
-	if w.p.Files == nil {
-		return names
-	}
-	all, err := w.p.Files()
-	w.trouble.Note("artifacts", err, "artifacts cannot be listed")
-	for _, a := range all {
-		if a.Kind == task.KindArtifact && t.before[a.Path] != a && len(names) < most {
+	for _, a := range w.files() {
+		if !t.before[a] && len(names) < most {
 			names = append(names, strings.ToValidUTF8(a.Path, "\uFFFD"))
 		}
 	}

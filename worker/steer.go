@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"waggle/agent"
@@ -51,15 +50,8 @@ func (h host) listen(ctx context.Context, l agent.Listener) error {
 	if err != nil || len(mails) == 0 {
 		return err
 	}
-	h.log(mails)
+	w.note(protocol.TextForm(mails...))
 	return errors.Join(l.Hear(ctx, mails), w.p.Box.MarkRead(ctx, ids...))
-}
-
-// log writes words that the session is given to the member's output.
-func (h host) log(mails []protocol.Mail) {
-	if _, err := fmt.Fprintln(h.w.p.Output, protocol.TextForm(mails...)); err != nil {
-		h.w.p.Log.Warn("output.log", "err", err)
-	}
 }
 
 // catch finds the words for the next tool call, or with chat all words but those that stop the turn,

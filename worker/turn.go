@@ -32,16 +32,16 @@ type turn struct {
 	held     map[record.Key]bool                // calls that the agent runs itself, and has not ended
 	claims   map[protocol.RequestID]agent.Claim // those of them that were asked at the member's socket
 	stop     context.CancelCauseFunc
-	catching sync.Mutex               // held while words for the turn are caught
-	heard    []protocol.Mail          // words that an earlier process gave its session in this turn
-	said     map[words]int            // what an earlier process said in it, and this one has not said again
-	resumed  bool                     // the agent's conversation has the history of the process before
-	over     bool                     // its host returns only errors
-	checked  bool                     // the check of its task has passed
-	checking bool                     // it runs; with mu
-	before   map[string]task.Artifact // artifacts when it began
-	made     []string                 // those that it made or changed
-	ran      []record.Key             // the calls that a halt has found running; nil: none has
+	catching sync.Mutex             // held while words for the turn are caught
+	heard    []protocol.Mail        // words that an earlier process gave its session in this turn
+	said     map[words]int          // what an earlier process said in it, and this one has not said again
+	resumed  bool                   // the agent's conversation has the history of the process before
+	over     bool                   // its host returns only errors
+	checked  bool                   // the check of its task has passed
+	checking bool                   // it runs; with mu
+	before   map[task.Artifact]bool // artifacts when it began; nil: it has not
+	made     []string               // those that it made or changed
+	ran      []record.Key           // the calls that a halt has found running; nil: none has
 }
 
 // turnEnd is the outcome of a turn.
@@ -289,7 +289,7 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
 		end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
 		t.stop(nil)
-		if l := limitOf(end); l != nil && !end.interrupted && w.suspend(t, l) {
+		if l, limited := errors.AsType[*agent.Limited](end.err); limited && !end.interrupted && w.suspend(t, l) {
 			w.active(false)
 			w.status(task.MemberIdle, l.Error())
 			return
@@ -308,7 +308,10 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 	w.active(true)
 	w.tellMode(t.ctx)
 	if t.before == nil {
-		t.before = w.files()
+		t.before = map[task.Artifact]bool{}
+		for _, a := range w.files() {
+			t.before[a] = true
+		}
 	}
 	end.res, end.err = w.guarded(t, do)
 	w.bring()
@@ -337,9 +340,7 @@ func (w *Worker) guarded(t *turn, do func(*turn) (agent.Result, error)) (res age
 }
 
 func (w *Worker) readChat(t *turn, mails []protocol.Mail) (agent.Result, error) {
-	if _, err := fmt.Fprintln(w.p.Output, protocol.TextForm(mails...)); err != nil {
-		w.p.Log.Warn("output.log", "err", err)
-	}
+	w.note(protocol.TextForm(mails...))
 	return w.agentTurn(t.ctx, t, w.resuming(agent.Work{Mail: mails, Cwd: w.p.Cwd}))
 }
 

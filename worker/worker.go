@@ -128,7 +128,7 @@ type Parts struct {
 	// Plans: each turn of a guest needs an approved plan before it changes anything.
 	Plans bool
 	// Abroad is the team of a guest; nil: waggle leads the team.
-	Abroad Abroad
+	Abroad *Abroad
 	// Kept returns what was removed from the mailbox when it was read, where no record
 	// holds it; nil: a record does.
 	Kept func() ([]mailbox.Entry, error)
@@ -527,9 +527,7 @@ func (w *Worker) Standing(entry string) poll.Standing {
 
 // Receive implements poll.Machine.
 func (w *Worker) Receive(ctx context.Context, in message.Incoming) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.append(ctx, func() ([]journal.Draft, error) {
+	return w.appendNow(ctx, func() ([]journal.Draft, error) {
 		if w.p.Fold.Guest {
 			return w.p.Fold.ReceiveFile(in, w.p.Lead, w.p.Minter.Now()), nil
 		}
@@ -547,7 +545,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 	if err := w.answerShutdown(ctx); err != nil {
 		return err
 	}
-	w.checkDirectory(ctx)
+	w.trouble.Directory(ctx, w.p.CheckDirectory, w.appendNow)
 	if err := w.abroad(ctx); err != nil {
 		return err
 	}

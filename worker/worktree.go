@@ -9,9 +9,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/fs/worktree"
-	"waggle/protocol"
 	"waggle/record"
-	"waggle/task"
 )
 
 // ErrNotIsolated means that a member with a worktree does not run in it. It takes no work then.
@@ -19,9 +17,8 @@ var ErrNotIsolated = errors.New("this member has a worktree of its own and is no
 
 // isolated checks from inside this process that a member with a worktree works in it, before it
 // takes work: the directory of the process, the directories of its tasks, and the repository that
-// git finds with their environment. begun is true when it has worked before. task-status.json shows
-// a failure, because the process ends. top is the worktree's top level, "" when the member has
-// none.
+// git finds with their environment. begun is true when it has worked before. top is the worktree's
+// top level, "" when the member has none.
 func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) (top string, err error) {
 	m, ok := lead.ByInstance(o.Instance)
 	if !ok || m.Worktree == nil || m.Left != nil || lead.Ended != nil {
@@ -34,10 +31,7 @@ func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) 
 	for _, dir := range dirs {
 		e, err := worktree.Verify(ctx, o.Environ, dir, worktree.Tree(*m.Worktree), !begun)
 		if err != nil {
-			err = fmt.Errorf("worker %s: %w: in %s: %w", m.Name, ErrNotIsolated, dir, err)
-			now := protocol.FormatTime(o.Minter.Now())
-			return "", errors.Join(err, task.WriteState(o.Root.MemberDir(o.Team, m.Name), task.State{AgentID: protocol.NewAgentID(m.Name, o.Team),
-				Status: task.MemberError, StartedAt: now, LastActiveAt: now, ErrorMessage: tidy(err.Error())}))
+			return "", unfit(o, m, ErrNotIsolated, fmt.Errorf("in %s: %w", dir, err))
 		}
 		top = e.Top
 	}
