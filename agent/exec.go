@@ -43,12 +43,12 @@ func (a *execAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
 	if w.Task == nil {
 		return Result{Summary: fmt.Sprintf("%d messages noted", len(w.Mail))}, nil
 	}
-	cmd, err := a.command(w.Task)
+	cmd, err := a.spec.command(w.Task)
 	if err != nil {
 		return Result{Failed: true, Reason: err.Error()}, nil
 	}
 	if w.Task.PlanRequired {
-		ans, err := h.Plan(ctx, "Run this command in "+w.Task.Cwd+":\n\n    "+cmd.text+"\n")
+		ans, err := h.Plan(ctx, "Run this command in "+w.Task.Cwd+":\n\n    "+cmd.Text+"\n")
 		if err != nil {
 			return Result{}, err
 		}
@@ -88,26 +88,35 @@ func reported(ctx context.Context, h Host, ran *Ran, r Result) (Result, error) {
 	return r, h.Say(ctx, string(protocol.Lead), words, summary)
 }
 
-// shellCommand is a command as it is judged and as it is run.
-type shellCommand struct {
-	text  string   // the shell text that is judged
-	argv  []string // the argv to start; nil: sh -c text
-	stdin string   // a configured command reads the task's instructions
+// Command is what an exec member starts for a task.
+type Command struct {
+	Text  string   // the judged text: the shell text, or argv quoted for a shell
+	Argv  []string // the argv to start
+	Stdin string   // what it reads: a task's instructions, where the member has a command of its own
+}
+
+// ExecCommand says what a member of kind exec with these settings starts for a task,
+// unless an answer changes it. It is what Turn starts.
+func ExecCommand(spec json.RawMessage, t Task) (Command, error) {
+	var s ExecSpec
+	if err := decodeSpec(spec, &s); err != nil {
+		return Command{}, fmt.Errorf("exec: %w", err)
+	}
+	return s.command(&t)
 }
 
 // command returns the command of a task. The judged text is, byte for byte, the command that runs:
 // sh -c TEXT is judged as TEXT, any other argv as its quoted form (commands §7).
-func (a *execAgent) command(t *Task) (shellCommand, error) {
-	argv := a.spec.Command
-	if len(argv) == 0 {
+func (s ExecSpec) command(t *Task) (Command, error) {
+	if len(s.Command) == 0 {
 		text := strings.TrimSpace(t.Instructions)
 		if text == "" {
-			return shellCommand{}, errors.New("the task has no instructions and the member no command")
+			return Command{}, errors.New("the task has no instructions and the member no command")
 		}
-		return shellCommand{text: text}, nil
+		return Command{Text: text, Argv: shellArgv(text)}, nil
 	}
-	text, err := a.spec.text()
-	return shellCommand{text: text, argv: argv, stdin: t.Instructions}, err
+	text, err := s.text()
+	return Command{Text: text, Argv: s.Command, Stdin: t.Instructions}, err
 }
 
 // text is the shell text as which the command is judged.
@@ -157,19 +166,15 @@ func ShellTexts(agent string, spec json.RawMessage) (texts []string, known bool)
 }
 
 // runShell asks for tool Bash and runs what was allowed.
-func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, error) {
-	input, err := bashInput(cmd.text, cmd.stdin)
+func runShell(ctx context.Context, h Host, cmd Command, t *Task) (Outcome, error) {
+	input, err := bashInput(cmd.Text, cmd.Stdin)
 	if err != nil {
 		return Outcome{}, err
 	}
-	argv := cmd.argv
-	if argv == nil {
-		argv = shellArgv(cmd.text)
-	}
-	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject, Stdin: cmd.stdin, Env: TaskEnv(t.ID, t.Subject), Argv: argv}
+	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject, Stdin: cmd.Stdin, Env: TaskEnv(t.ID, t.Subject), Argv: cmd.Argv}
 	return h.Tool(ctx, call, func(ctx context.Context, allowed json.RawMessage) Ran {
 		if string(allowed) == string(input) {
-			return runArgv(ctx, h, argv, cmd.stdin, t)
+			return runArgv(ctx, h, cmd.Argv, cmd.Stdin, t)
 		}
 		return runBash(ctx, h, allowed, t)
 	})
