@@ -69,9 +69,7 @@ func TestPromptOfSixLines(t *testing.T) {
 	s.file("team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}, {name: bob, agent: exec}]\n" +
 		"tasks: [{subject: s, owner: alice, instructions: touch made}, {subject: l, owner: bob, instructions: \"touch b1\\ntouch b2\\ntouch b3\\ntouch b4\"}]\n")
 	t.Cleanup(func() { s.sweep() })
-	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: 80}))
 	s.press("$W up -d w.yaml\n")
 	s.next("[status 0]")
 	testenv.Eventually(t, "two questions", func() bool { return strings.Count(s.elsewhere("pending", "--json"), `"handle"`) == 2 }, func() string { return "" })

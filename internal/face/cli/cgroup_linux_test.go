@@ -64,9 +64,7 @@ func TestClearedEnvironment(t *testing.T) {
 				t.Fatalf("state of the team: %q %v", homes, err)
 			}
 			groups := filepath.Join(dir, "waggle-"+filepath.Base(homes[0])+"-*") // other runs may have left theirs
-			if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Kill(worker, syscall.SIGKILL))
 			testenv.Eventually(t, "the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
 			if name != "restart" && name != "gc" && !left.Alive() {
 				t.Fatal("it died with its worker, and proves nothing")

@@ -22,9 +22,7 @@ func TestChecks(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	example, err := os.ReadFile("../../../examples/checks/waggle.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	good := map[string]string{
 		"go.mod":    "module scratch\n\ngo 1.24\n",
 		"a.go":      "package scratch\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n",
@@ -62,9 +60,7 @@ func TestChecks(t *testing.T) {
 			}
 			for n, s := range files {
 				p := filepath.Join(dir, n)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(s), 0o644)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(s), 0o644)))
 			}
 			exit, rep := runFile(t, dir, "examples/checks/waggle.yaml")
 			if exit != c.exit || rep.Exit != c.exit {
@@ -112,8 +108,6 @@ func runFile(t *testing.T, dir, file string) (int, reportview.Document) {
 		t.Fatalf("%v\n%s", rerr, log.String())
 	}
 	var rep reportview.Document
-	if err := json.Unmarshal(b, &rep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &rep))
 	return cmd.ProcessState.ExitCode(), rep
 }

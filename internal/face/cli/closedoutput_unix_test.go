@@ -20,9 +20,7 @@ import (
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Close()
 	t.Cleanup(func() { w.Close() })
 	return w
@@ -70,9 +68,7 @@ func TestClosedReader(t *testing.T) {
 	h.ends("piped")
 	up := h.command("up", h.write("piped.yaml", "team: piped\nmembers: [{name: ann, agent: exec, backend: process}]\n"))
 	up.Stdout, up.Stderr = unread(t), unread(t)
-	if err := up.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, up.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- up.Wait() }()
 	t.Cleanup(func() { _ = up.Process.Kill() })
@@ -97,14 +93,10 @@ func TestClosedReader(t *testing.T) {
 	}
 	// A reader that ends later: the follower ends with it.
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	follow := h.command("log", "--follow", "--team", "piped")
 	follow.Stdout = w
-	if err := follow.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, follow.Start())
 	w.Close()
 	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil && err != io.EOF {
 		t.Fatal(err)
@@ -113,9 +105,7 @@ func TestClosedReader(t *testing.T) {
 	if err := follow.Wait(); err != nil {
 		t.Errorf("log --follow: %v", err)
 	}
-	if err := up.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, up.Process.Signal(syscall.SIGINT))
 	if err := <-ended; err != nil {
 		t.Errorf("up: %v", err)
 	}
@@ -181,13 +171,9 @@ func TestHangupOfRun(t *testing.T) {
 	h.ends("piped")
 	cmd := h.command("run", h.write("piped.yaml", strings.Replace(pipedTeam, "yes | head -n 1 && touch done", "touch begun; sleep 600", 1)), "--headless", "--grace", "1s", "--report", filepath.Join(h.dir, "out"))
 	cmd.Stdout, cmd.Stderr = unread(t), unread(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	testenv.Eventually(t, "the task has begun", func() bool { _, err := os.Stat(filepath.Join(h.work, "begun")); return err == nil })
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGHUP))
 	_ = cmd.Wait() // its state says it
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("exit %d", code)

@@ -43,9 +43,7 @@ func (r *rig) unled() {
 		}
 		return live == 2
 	})
-	if err := r.lead.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.lead.Close())
 	r.lead = nil
 }
 
@@ -70,9 +68,7 @@ func TestDeleteLive(t *testing.T) {
 		}
 		told = append(told, p.PID)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []int{r.pids["ann"], r.pids["bob"]}
 	slices.Sort(want)
 	slices.Sort(told)
@@ -108,16 +104,10 @@ func TestDeleteWasStopped(t *testing.T) {
 		op := newOperator(t)
 		ctx := t.Context()
 		s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l, err := process.Of(op).Lead(ctx, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(l.End(ctx, "down"), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(l.End(ctx, "down"), l.Close()))
 		if f, err := teams.Of(op).Facts(ctx, "api"); err != nil || f.State() != team.Deleting {
 			t.Errorf("%+v %v", f, err)
 		}
@@ -158,9 +148,7 @@ func TestDeleteForeign(t *testing.T) {
 		t.Helper()
 		text := `{"name":"session-0123abcd","createdAt":1,"leadAgentId":"team-lead@session-0123abcd","leadProcess":{"pid":` +
 			strconv.Itoa(self.PID) + `,"procStart":"` + start + `"},"members":[]}`
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600)))
 	}
 	config(self.Start)
 	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); operator.KindOf(err) != operator.Refused {

@@ -24,17 +24,11 @@ func TestDemoInterrupted(t *testing.T) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "2  ") {
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(syscall.SIGINT))
 		}
 	}
 	_ = cmd.Wait()

@@ -17,9 +17,7 @@ import (
 // small mounts a file system of a few megabytes, or skips the test where it may not.
 func small(t *testing.T, dir, size string) {
 	t.Helper()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700))
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		testenv.Missing(t, "mount", fmt.Errorf("no small file system: %w: %s", err, out))
 	}
@@ -37,9 +35,7 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filler")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page := bytes.Repeat([]byte{1}, os.Getpagesize())
 	for err == nil {
 		_, err = f.Write(page)
@@ -48,16 +44,10 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 		t.Fatal(err)
 	}
 	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Truncate(max(0, st.Size()-int64(pages*len(page)))), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(f.Truncate(max(0, st.Size()-int64(pages*len(page)))), f.Close()))
 	return func() {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 	}
 }
 
@@ -71,9 +61,7 @@ func TestDiskFull(t *testing.T) {
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")
 	small(t, full, "24m")
-	if err := os.Mkdir(filepath.Join(full, "root"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(full, "root"), 0o700))
 	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(full, "root"), "WAGGLE_STATE=" + filepath.Join(full, "s")}
 	t.Cleanup(func() { h.waggle("down", "--force", "full") })
 	h.must("up", h.write("full.yaml", "team: full\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}]\n"), "--detach", "--quiet")

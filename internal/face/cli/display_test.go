@@ -29,13 +29,9 @@ type displayCase struct{ Name, Command, Shown string }
 func displayCases(t *testing.T) []displayCase {
 	t.Helper()
 	data, err := os.ReadFile("testdata/display.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var cases []displayCase
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &cases))
 	return cases
 }
 
@@ -81,7 +77,7 @@ func TestDisplayCases(t *testing.T) {
 	c := newCrowd(t, 1)
 	for _, d := range cases {
 		in, err := json.Marshal(map[string]string{"command": d.Command}) // with HTML escapes
-		c.must(err)
+		must(t, err)
 		c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command, MustAsk: "It is shown."})
 	}
 	var doc struct {
@@ -96,7 +92,7 @@ func TestDisplayCases(t *testing.T) {
 	if s := htmlEscape.FindString(raw); s != "" {
 		t.Errorf("pending --json has the escape %q", s)
 	}
-	c.must(json.Unmarshal([]byte(raw), &doc))
+	must(t, json.Unmarshal([]byte(raw), &doc))
 	ids := map[string]string{}
 	for _, p := range doc.Pending {
 		ids[p.Input.Command] = p.ID
@@ -180,7 +176,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 	}
 	c.prints("deny", evil[1], "-m", "no")
 	var doc struct{ Pending []view.PendingDocument }
-	c.must(json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
+	must(t, json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
 	for _, args := range [][]string{strings.Fields(hint[1]), {"show", "Bash(go test:*)"}, {"show", "-g", doc.Pending[0].Handle}} {
 		out = c.prints(args...)
 		for i := range 60 {
@@ -247,7 +243,7 @@ func TestWireHasNoHTMLEscapes(t *testing.T) {
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
 	enc.SetEscapeHTML(false)
-	c.must(enc.Encode(map[string]string{"command": text}))
+	must(t, enc.Encode(map[string]string{"command": text}))
 	c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: strings.TrimSpace(in.String()), Cwd: "/work", Reason: text})
 	c.prints("send", "worker1", text)
 	c.prints("task", "add", text, "--instructions", text, "--owner", "worker1")
@@ -256,7 +252,7 @@ func TestWireHasNoHTMLEscapes(t *testing.T) {
 	c.prints("deny", item, "-m", text)
 	found := 0
 	for _, root := range []string{c.op.Root.Path, c.op.Home.Path} {
-		c.must(filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		must(t, filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}

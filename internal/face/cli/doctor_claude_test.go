@@ -29,15 +29,11 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	dir := t.TempDir()
 	config, state, repo := filepath.Join(dir, "claude"), filepath.Join(dir, "state"), filepath.Join(dir, "repo")
 	for _, d := range []string{state, filepath.Join(config, "sessions"), filepath.Join(repo, ".git"), filepath.Join(repo, ".claude"), filepath.Join(repo, "sub")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(d, 0o700))
 	}
 	writeFile(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
 	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	writeFile(t, filepath.Join(config, "sessions", fmt.Sprintf("%d.json", id.PID)),
 		fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":"s-1","name":"mine","cwd":%q}`, id.PID, id.Start, filepath.Join(repo, "sub")))
 	writeFile(t, filepath.Join(config, "sessions", "1.json"), `{"pid":1,"procStart":"99999999999","sessionId":"s-dead","name":"dead"}`)
@@ -51,9 +47,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 		if err == nil {
 			err = s.Apply(t.Context(), c)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	examined := func() string {
 		t.Helper()
@@ -89,9 +83,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 			Live:     session.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }},
 			Sessions: func() []session.Registered { return []session.Registered{{Session: "s-1", Process: id}} }}
 		in := `{"session_id":"s-1","cwd":"/w","hook_event_name":"` + event + `"` + more + `}`
-		if err := h.Run(t.Context(), event, strings.NewReader(in), io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Run(t.Context(), event, strings.NewReader(in), io.Discard))
 	}
 	hook("SessionStart", `,"source":"startup"`)
 	check("uninstalled since", "note: "+name+" had the hooks when it started, and they were uninstalled since: until it ends it records its requests and takes answers from waggle > end it and start it again: claude --resume s-1")
@@ -103,9 +95,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	check("auto mode", "note: "+name+" has the hooks; it is in auto mode: ")
 	hook("UserPromptSubmit", `,"permission_mode":"default"`)
 	check("another mode", "ok: "+name+" has the hooks >")
-	if err := os.Remove(program); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(program))
 	check("an upgrade removed it", "note: "+name+" has hooks that do nothing: "+program+" in "+local)
 	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
 	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")
@@ -113,7 +103,5 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }

@@ -60,23 +60,23 @@ var damages = []damage{
 	}},
 	{"huge", func(t *testing.T, path string) func() {
 		put(t, path, nil)
-		fault(t, os.Truncate(path, 1<<40)) // a hole: it takes no room
+		must(t, os.Truncate(path, 1<<40)) // a hole: it takes no room
 		return nil
 	}},
-	{"directory", func(t *testing.T, path string) func() { drop(t, path); fault(t, os.Mkdir(path, 0o700)); return nil }},
+	{"directory", func(t *testing.T, path string) func() { drop(t, path); must(t, os.Mkdir(path, 0o700)); return nil }},
 	{"FIFO", func(t *testing.T, path string) func() {
 		drop(t, path)
-		fault(t, syscall.Mkfifo(path, 0o600))
+		must(t, syscall.Mkfifo(path, 0o600))
 		return nil
 	}},
 	{"dangling link", func(t *testing.T, path string) func() {
 		drop(t, path)
-		fault(t, os.Symlink("/nowhere/at/all", path))
+		must(t, os.Symlink("/nowhere/at/all", path))
 		return nil
 	}},
 	{"link", func(t *testing.T, path string) func() {
 		drop(t, path)
-		fault(t, os.Symlink("/etc/hostname", path))
+		must(t, os.Symlink("/etc/hostname", path))
 		return nil
 	}},
 	{"held lock", func(t *testing.T, path string) func() {
@@ -255,13 +255,6 @@ type faulty struct {
 	n    int // of commands
 }
 
-func fault(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // drop takes away what is at a path at once: the program may be writing there.
 func drop(t *testing.T, path string) {
 	t.Helper()
@@ -270,7 +263,7 @@ func drop(t *testing.T, path string) {
 		err = os.Rename(path, filepath.Join(testenv.DiskDir(t), "dropped"))
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		fault(t, err)
+		must(t, err)
 	}
 }
 
@@ -288,7 +281,7 @@ func put(t *testing.T, path string, data []byte) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		drop(t, path)
 	}
-	fault(t, os.WriteFile(path, data, 0o600))
+	must(t, os.WriteFile(path, data, 0o600))
 }
 
 // TestFaultTable damages one file of a living team in one way, gives every command, puts
@@ -335,7 +328,7 @@ func TestFaultTable(t *testing.T) {
 	})
 	testenv.Measured(t, "%d pairs of damage and file, %d cells, %d not as stated, slowest %v", len(pairs), table.cells, table.failed, table.slowest.Round(10*time.Millisecond))
 	if path := os.Getenv("WAGGLE_FAULT_TABLE"); path != "" {
-		fault(t, os.WriteFile(path, []byte(table.String()), 0o600))
+		must(t, os.WriteFile(path, []byte(table.String()), 0o600))
 	}
 }
 
@@ -359,13 +352,13 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	work := t.TempDir()
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
-	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
 	owns(t, f.op.Home.Path, work)
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}
 	s, err := f.op.Open(t.Context(), "api", operator.Act)
-	fault(t, err)
+	must(t, err)
 	f.s, f.dir = s, s.Dir
 	for _, m := range s.Lead.Live() {
 		if m.Name == "ann" {
@@ -481,7 +474,7 @@ func (f *faulty) run(file faultFile, d damage) {
 		return
 	}
 	if private(path) {
-		fault(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	}
 	copyTo := filepath.Join(f.t.TempDir(), "before")
 	kept := keep(path, copyTo)
@@ -564,7 +557,7 @@ func keep(path, to string) bool {
 func restoreTo(t *testing.T, from, path string, d damage) {
 	t.Helper()
 	info, err := os.Lstat(from)
-	fault(t, err)
+	must(t, err)
 	now, err := os.Lstat(path)
 	if d.name == "held lock" {
 		return
@@ -575,11 +568,11 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 		}
 		// The program works on, and may make it anew meanwhile.
 		whole := path + ".whole"
-		fault(t, os.CopyFS(whole, os.DirFS(from)))
+		must(t, os.CopyFS(whole, os.DirFS(from)))
 		for try := 0; ; try++ {
 			drop(t, path)
 			if err := os.Rename(whole, path); err == nil || try == 20 {
-				fault(t, err)
+				must(t, err)
 				return
 			}
 		}
@@ -589,7 +582,7 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 	}
 	_ = os.MkdirAll(filepath.Dir(path), 0o700)
 	data, err := os.ReadFile(from)
-	fault(t, err)
+	must(t, err)
 	put(t, path, data)
 }
 

@@ -70,9 +70,7 @@ func TestForged(t *testing.T) {
 	before := states(r)
 	for i, f := range all {
 		text, err := protocol.Encode(f.p, protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.inject(f.box, protocol.Envelope{From: f.from, Text: text, Timestamp: protocol.FormatTime(time.Now()), MsgV: 1, MsgID: fmt.Sprintf("forged-%d", i), Type: "message"})
 	}
 	want := map[protocol.MemberName]int{}

@@ -19,9 +19,7 @@ func TestEndsOnAFullDisk(t *testing.T) {
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")
 	small(t, full, "8m")
-	if err := os.Mkdir(filepath.Join(full, "root"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(full, "root"), 0o700))
 	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(full, "root"), "WAGGLE_STATE=" + filepath.Join(full, "s")}
 	t.Cleanup(func() { h.waggle("down", "--force", "end") })
 	file := h.write("end.yaml", "team: end\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec, restart: never}, {name: bob, agent: exec}]\n")

@@ -48,13 +48,9 @@ func newLeavings(t *testing.T) *leavings {
 func (l *leavings) process() spawn.Identity {
 	l.t.Helper()
 	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	p, err := spawn.ProcessBackend().Start(l.t.Context(), spawn.Spec{Argv: []string{sleep, "300"}, Log: filepath.Join(l.t.TempDir(), "log")})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	l.t.Cleanup(func() {
 		if _, err := p.Stop(context.Background(), spawn.Grace{Term: time.Millisecond}); err != nil {
 			l.t.Error(err)
@@ -76,9 +72,7 @@ func (l *leavings) append(ds ...journal.Draft) {
 func (l *leavings) member(name string, id spawn.Identity, left bool) {
 	l.t.Helper()
 	_, i, err := teams.Of(l.op).Join(l.t.Context(), l.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	w := journal.Writer{Instance: string(i), PID: id.PID}
 	if _, err := l.s.Journal.Append(l.t.Context(), w, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
@@ -94,9 +88,7 @@ func (l *leavings) member(name string, id spawn.Identity, left bool) {
 func (l *leavings) gc(act bool) (*process.Collected, []string) {
 	l.t.Helper()
 	c, err := process.Of(l.op).GC(l.t.Context(), "gone", act)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	found := []string{}
 	for _, g := range c.Found {
 		if act && !g.Done {
@@ -121,9 +113,7 @@ func TestGCOnlyOurs(t *testing.T) {
 	l := newLeavings(t)
 	left, stays, recycled, theirs := l.process(), l.process(), l.process(), l.process()
 	inside, err := spawn.Inside()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.member("left", left, true)
 	l.member("stays", stays, false)
 	l.member("recycled", older(recycled), true)
@@ -176,28 +166,18 @@ func TestGCRecycledPane(t *testing.T) {
 	f := strings.Fields(tmux("-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pid} #{pane_id} #{pane_pid}", "sleep", "300"))
 	t.Cleanup(func() { tmux("kill-server") })
 	pid, err := strconv.Atoi(f[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := newLeavings(t)
 	gone := older(l.process())
 	l.member("ann", gone, true)
 	for name, now := range map[string]spawn.Identity{"server": server, "earlier": older(server)} {
 		data, err := json.Marshal(map[string]any{"process": gone, "ended": true,
 			"place": spawn.Place{Holder: &gone, Pane: &spawn.Pane{Server: now, Socket: socket, ID: f[1]}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(l.s.Dir.Processes(), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.MkdirAll(l.s.Dir.Processes(), 0o700))
+		must(t, os.WriteFile(filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data, 0o600))
 	}
 	if _, found := l.gc(true); !slices.Equal(found, []string{"pane ann 0", "pane ann 0"}) {
 		t.Errorf("%q", found)
@@ -229,15 +209,11 @@ func TestGCOrphans(t *testing.T) {
 	}
 	leave := fmt.Sprintf("i=0; while [ $i -lt %d ]; do setsid sleep 300 & echo $!; i=$((i+1)); done >$1.tmp; mv $1.tmp pids.$1; wait\n", n/members)
 	for name, text := range map[string]string{"waggle.yaml": file + tasks, "leave.sh": leave} {
-		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(work, name), []byte(text), 0o600))
 	}
 	cmd := exec.Command(binary(t), "run", "waggle.yaml", "--root", op.Root.Path, "--state", op.Home.Path)
 	cmd.Dir = work
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	ids := left(t, work, members)
 	if len(ids) != n/members*members {
@@ -246,9 +222,7 @@ func TestGCOrphans(t *testing.T) {
 	if c, err := process.Of(op).GC(t.Context(), "gone", true); err != nil || len(c.Found) > 0 {
 		t.Fatalf("while the leader runs: %+v, %v", c, err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	c, err := process.Of(op).GC(t.Context(), "gone", true)
 	if err != nil || c.Undone() > 0 || len(c.Found) < n {
@@ -278,18 +252,12 @@ func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
 	}, func() string { return fmt.Sprintf("noted: %q", files) })
 	for _, f := range files {
 		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, s := range strings.Fields(string(b)) {
 			pid, err := strconv.Atoi(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			id, err := spawn.Identify(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ids = append(ids, id)
 		}
 	}

@@ -44,9 +44,7 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 	}
 	groups := func() int {
 		found, err := filepath.Glob(filepath.Join(dir, "waggle-"+filepath.Base(homes[0])+"-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(found)
 	}
 	if n := groups(); n != 3 {
@@ -77,13 +75,9 @@ func TestDownOfANewerRegistry(t *testing.T) {
 			ids := []int{st.Leader.PID, st.Members[0].PID}
 			path := filepath.Join(h.dir, "root", "teams", "newer", "config.json")
 			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b = bytes.Replace(b, []byte("\"1.4.0\""), []byte("\"99.0.0\""), 1)
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, b, 0o600))
 			stdout, stderr, code := h.waggle(args...)
 			if code != 0 {
 				t.Errorf("exit %d\n%s%s", code, stdout, stderr)

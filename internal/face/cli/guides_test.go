@@ -87,9 +87,7 @@ func TestGuidesTyped(t *testing.T) {
 			continue
 		}
 		files = append(files, filepath.Join(dir, name+".txtar"))
-		if err := os.WriteFile(files[len(files)-1], []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(files[len(files)-1], []byte(script), 0o600))
 	}
 	if len(files) < 12 {
 		t.Errorf("%d pages have commands", len(files))

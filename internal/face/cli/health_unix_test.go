@@ -52,19 +52,12 @@ func newWard(t *testing.T, yaml string) *ward {
 	owns(t, w.dir, run)
 	w.op.RunDir = filepath.Join(run, "waggle")
 	w.op.Environ = append(w.op.Environ, "WAGGLE_ROOT="+w.op.Root.Path, "WAGGLE_STATE="+w.op.Home.Path, "XDG_RUNTIME_DIR="+run, "HOME="+t.TempDir())
-	w.must(os.WriteFile(filepath.Join(w.dir, "waggle.yaml"), []byte("team: ward\n"+yaml), 0o600))
+	must(t, os.WriteFile(filepath.Join(w.dir, "waggle.yaml"), []byte("team: ward\n"+yaml), 0o600))
 	t.Cleanup(func() { w.waggle("down", "ward", "--force") })
 	if out, err := w.waggle("up", "waggle.yaml", "--detach"); err != nil {
 		t.Fatalf("up: %v\n%s", err, out)
 	}
 	return w
-}
-
-func (w *ward) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func (w *ward) waggle(args ...string) (string, error) {
@@ -90,7 +83,7 @@ func (w *ward) later(d time.Duration) *ward {
 func (w *ward) status() *inspect.Status {
 	w.t.Helper()
 	st, err := inspect.Of(w.op).Status(w.t.Context(), w.team)
-	w.must(err)
+	must(w.t, err)
 	s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
 	for _, m := range st.Members {
 		w.seen.looks++
@@ -138,9 +131,9 @@ func (w *ward) agree() {
 	ctx := w.t.Context()
 	st := w.status()
 	qs, err := decide.Of(w.op).Pending(ctx, w.team, false)
-	w.must(err)
+	must(w.t, err)
 	log, err := w.op.OpenLog(ctx, string(w.team))
-	w.must(err)
+	must(w.t, err)
 	recs, _ := log.Next(ctx)
 	asks := map[string]decide.Request{}
 	for _, q := range qs {
@@ -151,7 +144,7 @@ func (w *ward) agree() {
 	}
 	for _, m := range st.Members {
 		y, err := inspect.Of(w.op).Why(ctx, string(w.team), m.Name)
-		w.must(err)
+		must(w.t, err)
 		if y.State != string(m.State) {
 			w.t.Errorf("%s is %s in status, and %s in why", m.Name, m.State, y.State)
 		}
@@ -189,7 +182,7 @@ func lastOf(recs []operator.LogRecord, member string, op operator.Operator) (kin
 
 func (w *ward) signal(pid int, s syscall.Signal) {
 	w.t.Helper()
-	w.must(syscall.Kill(pid, s))
+	must(w.t, syscall.Kill(pid, s))
 }
 
 // wardFile has a member for each thing to wait for. No member is started again.
@@ -257,7 +250,7 @@ func TestTwelveSituations(t *testing.T) {
 			w.signal(m.PID, syscall.SIGSTOP)
 		}
 		_, err := decide.Of(w.op).SetMode(ctx, w.team, "victim", policy.ModePlan) // an order that nobody applies now
-		w.must(err)
+		must(t, err)
 		for _, p := range all {
 			w.signal(p, syscall.SIGCONT)
 		}
@@ -278,9 +271,9 @@ func TestTwelveSituations(t *testing.T) {
 	t.Run("killed holder", func(t *testing.T) {
 		p := pid("held")
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		w.must(err)
+		must(t, err)
 		list, err := term.List(s.Dir.Processes())
-		w.must(err)
+		must(t, err)
 		i := slices.IndexFunc(list, func(h term.Held) bool { return h.Process.PID == p })
 		if i < 0 {
 			t.Fatal("held has no holder")
@@ -292,14 +285,14 @@ func TestTwelveSituations(t *testing.T) {
 	})
 	t.Run("unreadable journal", func(t *testing.T) {
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		w.must(err)
+		must(t, err)
 		m, _ := s.Lead.Member("broken")
 		path := filepath.Join(s.Dir.JournalOf(string(m.Instance)), "00000001.jsonl")
 		whole, err := os.ReadFile(path)
-		w.must(err)
-		w.must(os.WriteFile(path, bytes.Replace(whole, []byte(`"kind":"opened"`), []byte(`"kind":"opENed"`), 1), 0o600))
+		must(t, err)
+		must(t, os.WriteFile(path, bytes.Replace(whole, []byte(`"kind":"opened"`), []byte(`"kind":"opENed"`), 1), 0o600))
 		w.until("broken", inspect.StateUnknown) // it starts nothing: it can prove nothing of what it does
-		w.must(os.WriteFile(path, whole, 0o600))
+		must(t, os.WriteFile(path, whole, 0o600))
 		w.until("broken", inspect.StateIdle)
 		w.agree()
 	})
@@ -309,9 +302,9 @@ func TestTwelveSituations(t *testing.T) {
 			t.Fatalf("%+v", st.Leader)
 		}
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		w.must(err)
+		must(t, err)
 		w.signal(st.Leader.PID, syscall.SIGKILL)
-		w.must(spawn.WaitGone(ctx, s.Lead.Led.ID))
+		must(t, spawn.WaitGone(ctx, s.Lead.Led.ID))
 		w.is("human", inspect.StateHuman, "")
 		if st := w.status(); st.Leader.Led || st.Interrupted == nil || st.Interrupted.Members != 2 || st.Interrupted.Pending != 1 {
 			t.Errorf("%+v, %+v", st.Leader, st.Interrupted)
@@ -320,7 +313,7 @@ func TestTwelveSituations(t *testing.T) {
 		w.signal(pid("human"), syscall.SIGKILL)
 		w.until("human", inspect.StateDead)
 		_, err = w.op.Pass(ctx, s) // only a pass records a death: a reading command writes nothing
-		w.must(err)
+		must(t, err)
 		w.agree() // the request stays open, and its Asker says that the member is dead
 	})
 	testenv.Measured(t, "10 situations of 6 members: %d times a member's state was looked at, %d of them dead, %d falsely", w.seen.looks, w.seen.dead, w.seen.falsely)
@@ -331,7 +324,7 @@ func (w *ward) untilLogged(name string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, "the death of "+name+" is on record", func() bool {
 		s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
-		w.must(err)
+		must(w.t, err)
 		m, ok := s.Lead.Member(protocol.MemberName(name))
 		return ok && m.Died != nil
 	})
@@ -363,18 +356,12 @@ func TestCrashBeforeReady(t *testing.T) {
 	r := newRig(t, "team: early\nmembers: [{name: bob, agent: exec}]\ntasks: [{subject: none, owner: bob, instructions: \"true\"}]\n")
 	ctx := t.Context()
 	_, i, err := teams.Of(r.op).Join(ctx, r.state, teamfile.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.lead.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, r.lead.Refresh(ctx))
 	w := &ward{t: t, op: r.op, team: "early", seen: &tally{}}
 	w.is("ann", inspect.StateStarting, "has not written")
 	path, err := exec.LookPath("false")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := r.lead.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: []string{path}, Log: filepath.Join(t.TempDir(), "log")}); err != nil {
 		t.Fatal(err)
 	}
@@ -392,14 +379,14 @@ func TestStallIsWatched(t *testing.T) {
 	c.op.Minter.Now = time.Now
 	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
 	s, err := c.op.Open(ctx, "crowd", operator.Act)
-	c.must(err)
+	must(t, err)
 	m, _ := s.Lead.Member("worker1")
 	mint, err := c.op.Minter.Mint()
-	c.must(err)
+	must(t, err)
 	recs, err := s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
 		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
 	})
-	c.must(err)
+	must(t, err)
 	w.is("worker1", inspect.StateWorking, "asked to end")
 	late := w.later(time.Minute)
 	if m := late.member("worker1"); m.State != inspect.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
@@ -420,7 +407,7 @@ func TestStallIsWatched(t *testing.T) {
 		applied <- err
 	}()
 	seen := late.member("worker1")
-	c.must(<-applied)
+	must(t, <-applied)
 	if watch := 2 * time.Second; seen.State != inspect.StateWorking && took < watch { // real clock: a busy machine may apply it after the watch
 		t.Errorf("%s (%s), and the order was applied after %s", seen.State, seen.Why, took)
 	}
@@ -463,33 +450,33 @@ func TestBrokenLeaderJournal(t *testing.T) {
 	c.op.Minter.Now = time.Now
 	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
 	s, err := c.op.Open(ctx, "crowd", operator.Act)
-	c.must(err)
+	must(t, err)
 	m, _ := s.Lead.Member("worker1")
 	mint, err := c.op.Minter.Mint()
-	c.must(err)
+	must(t, err)
 	_, err = s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
 		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
 	})
-	c.must(err)
+	must(t, err)
 	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
 	whole, err := os.ReadFile(path)
-	c.must(err)
-	c.must(os.WriteFile(path, bytes.Replace(whole, []byte("enough"), []byte("ENOUGH"), 1), 0o600))
+	must(t, err)
+	must(t, os.WriteFile(path, bytes.Replace(whole, []byte("enough"), []byte("ENOUGH"), 1), 0o600))
 	look := func(want inspect.MemberState) {
 		t.Helper()
 		st, err := inspect.Of(c.op).Status(ctx, "crowd")
-		c.must(err)
+		must(t, err)
 		if got := st.Members[0]; got.State != want || st.Broken == nil || !strings.Contains(st.Broken.Error(), "is broken at seq") {
 			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Broken, want)
 		}
 		y, err := inspect.Of(c.op).Why(ctx, "crowd", "worker1")
-		c.must(err)
+		must(t, err)
 		if y.State != string(want) {
 			t.Errorf("why has it %s (%s), want %s", y.State, y.Why, want)
 		}
 	}
 	look(inspect.StateUnknown)
 	w.signal(m.Process.ID.PID, syscall.SIGKILL)
-	c.must(spawn.WaitGone(ctx, m.Process.ID))
+	must(t, spawn.WaitGone(ctx, m.Process.ID))
 	look(inspect.StateDead)
 }

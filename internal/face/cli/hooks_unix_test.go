@@ -16,9 +16,7 @@ func TestHooksInstallAsks(t *testing.T) {
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "claude"))
 	t.Setenv("WAGGLE_STATE", filepath.Join(dir, "state"))
 	path := filepath.Join(dir, "claude", "settings.json")
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Dir(path), 0o700))
 	writeFile(t, path, "{\"model\": \"opus\"}\n")
 	for _, tc := range []struct {
 		key     string

@@ -55,32 +55,25 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	ctx := t.Context()
 	var err error
 	c.s, err = teams.Of(c.op).Create(ctx, "crowd", "", set)
-	c.must(err)
+	must(t, err)
 	c.box, err = c.op.Boxes("crowd").Open(protocol.Lead, mailbox.Options{})
-	c.must(err)
+	must(t, err)
 	// A process that lives as long as the test is recorded as the process of each member.
 	sleep := exec.Command("sleep", "600")
-	c.must(sleep.Start())
+	must(t, sleep.Start())
 	t.Cleanup(func() { sleep.Process.Kill(); sleep.Wait() })
 	id, err := spawn.Identify(sleep.Process.Pid)
-	c.must(err)
+	must(t, err)
 	for i := range n {
 		c.askers = append(c.askers, c.join(ctx, fmt.Sprintf("worker%d", i+1), id))
 	}
 	return c
 }
 
-func (c *crowd) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker {
 	c.t.Helper()
 	m, inst, err := teams.Of(c.op).Join(ctx, c.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"}, false)
-	c.must(err)
+	must(c.t, err)
 	a := &asker{w: control.NewWorker(nil), writer: journal.Writer{Instance: string(inst), Epoch: 1, PID: id.PID}}
 	draft := func(kind string, body any) func() ([]journal.Draft, error) {
 		return func() ([]journal.Draft, error) {
@@ -88,15 +81,15 @@ func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker
 		}
 	}
 	_, err = c.s.Journal.Append(ctx, a.writer, draft(record.KindProcess, record.Process{Instance: inst, Epoch: 1, ID: id}))
-	c.must(err)
+	must(c.t, err)
 	a.j, err = c.s.Dir.Journals().Open(journal.Name(inst), a.w, journal.Options{})
-	c.must(err)
+	must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, draft(record.KindOpened, record.Opened{Team: "crowd", UID: c.s.Dir.UID, Instance: inst, Name: m.Name, Epoch: 1}))
-	c.must(err)
+	must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 		return a.w.Take(record.Taken{Entries: []string{"words"}}, c.s.Lead)
 	})
-	c.must(err)
+	must(c.t, err)
 	return a
 }
 
@@ -105,24 +98,24 @@ func (c *crowd) ask(a *asker, kind protocol.Kind, ask record.Ask) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	mint, err := c.op.Minter.Mint()
-	c.must(err)
+	must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 		_, ds, err := a.w.Ask(kind, ask, c.s.Lead, mint)
 		return ds, err
 	})
-	c.must(err)
+	must(c.t, err)
 	if kind == record.KindQuestion {
 		return
 	}
 	env, err := a.w.Outbox[len(a.w.Outbox)-1].Mail.Open()
-	c.must(err)
-	c.must(c.box.Append(ctx, env))
+	must(c.t, err)
+	must(c.t, c.box.Append(ctx, env))
 }
 
 func (c *crowd) call(a *asker, tool, key, value string) {
 	c.t.Helper()
 	in, err := json.Marshal(map[string]string{key: value})
-	c.must(err)
+	must(c.t, err)
 	c.ask(a, protocol.KindPermissionRequest, record.Ask{Tool: tool, Input: string(in), Cwd: "/work"})
 }
 
@@ -182,7 +175,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 		Pending []view.PendingDocument
 		Groups  []view.GroupDocument
 	}
-	c.must(json.Unmarshal(c.waggle("pending", "--json"), &shown))
+	must(t, json.Unmarshal(c.waggle("pending", "--json"), &shown))
 	if len(shown.Pending) != requests {
 		t.Fatalf("%d of %d requests are shown", len(shown.Pending), requests)
 	}
@@ -195,7 +188,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 			commands++
 		}
 	}
-	c.must(c.s.Journal.Refresh(t.Context()))
+	must(t, c.s.Journal.Refresh(t.Context()))
 	left := c.s.Lead.Pending()
 	if len(left) != high {
 		t.Fatalf("after the groups %d wait, and %d are of high risk", len(left), high)
@@ -207,7 +200,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 		c.waggle("deny", string(r.ID), "--digest", string(r.Digest), "-m", "one by one")
 		commands++
 	}
-	c.must(c.s.Journal.Refresh(t.Context()))
+	must(t, c.s.Journal.Refresh(t.Context()))
 	if n := len(c.s.Lead.Pending()); n != 0 || commands > most {
 		t.Errorf("%d wait after %d commands", n, commands)
 	}
@@ -227,13 +220,13 @@ func (c *crowd) take(a *asker) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	box, err := c.op.Boxes("crowd").Open(a.w.Name, mailbox.Options{})
-	c.must(err)
+	must(c.t, err)
 	entries, err := box.Entries(ctx)
-	c.must(err)
+	must(c.t, err)
 	for _, e := range entries {
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 			return a.w.Receive(message.Incoming{Entry: e.ID.String(), Box: a.w.Name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}, c.s.Lead), nil
 		})
-		c.must(err)
+		must(c.t, err)
 	}
 }

@@ -23,23 +23,17 @@ func TestIdleTeam(t *testing.T) {
 	var workers []spawn.Identity
 	for _, m := range st.Members {
 		id, err := spawn.Identify(m.PID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		id.Inside = true // the worker alone, without the processes below it
 		workers = append(workers, id)
 	}
 	leader, err := spawn.Identify(st.Leader.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leader.Inside = true
 	ids := append(workers, leader)
 	use := func() []spawn.Usage {
 		used, err := spawn.UsageOf(ids...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return used
 	}
 	rest := func(d time.Duration) { <-time.After(d) }

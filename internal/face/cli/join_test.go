@@ -20,13 +20,9 @@ import (
 func TestTokenOnce(t *testing.T) {
 	op := newOperator(t)
 	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	token, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, secret, _ := strings.Cut(token.Token, ":")
 	if err := filepath.WalkDir(op.Home.Path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -57,9 +53,7 @@ func TestTokenOnce(t *testing.T) {
 	if joined.Load() != 1 {
 		t.Errorf("%d joined with one token", joined.Load())
 	}
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Journal.Refresh(t.Context()))
 	if m, ok := s.Lead.Member("ann"); !ok || !strings.HasPrefix(m.Channel, "token ") || strings.Contains(token.Token, strings.TrimPrefix(m.Channel, "token ")) {
 		t.Errorf("on record as %+v", m)
 	}

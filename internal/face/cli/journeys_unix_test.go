@@ -136,9 +136,7 @@ func (u *inTmux) golden(name, got string) {
 	u.t.Helper()
 	file := goldenFile(name)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			u.t.Fatal(err)
-		}
+		must(u.t, os.WriteFile(file, []byte(got), 0o600))
 		return
 	}
 	want, err := os.ReadFile(file)
@@ -446,7 +444,7 @@ func TestJourneyHundred(t *testing.T) {
 				c.ask(c.askers[3+i], protocol.KindSandboxPermissionRequest, record.Ask{Host: host, Port: "443", Reason: "a download"})
 			}
 			_, err := c.op.Pass(t.Context(), c.s) // which takes in the questions
-			c.must(err)
+			must(t, err)
 			h := &hundred{journey: &journey{inTmux: newTmux(t, ""), size: size}, crowd: c}
 			h.sized(size)
 			h.types("waggle top --root " + c.op.Root.Path + " --state " + c.op.Home.Path + " --team crowd")
@@ -487,7 +485,7 @@ type hundred struct {
 func (h *hundred) know() {
 	h.t.Helper()
 	qs, err := decide.Of(h.crowd.op).Pending(h.t.Context(), "crowd", false)
-	h.crowd.must(err)
+	must(h.crowd.t, err)
 	h.groups = map[string]int{}
 	groups, alone, high := 0, 0, 0
 	for _, g := range decide.Groups(qs) {
@@ -638,7 +636,7 @@ func (h *hundred) check() {
 		return r.Decided == nil || r.Kind != record.KindQuestion && r.State == machine.RequestDecided
 	}
 	h.until("every answer is sent", func() bool {
-		c.must(c.s.Journal.Refresh(h.t.Context()))
+		must(c.t, c.s.Journal.Refresh(h.t.Context()))
 		return len(c.s.Lead.Requests) == 100 && !slices.ContainsFunc(c.s.Lead.Requests, open)
 	})
 	for _, r := range c.s.Lead.Requests {
@@ -675,9 +673,7 @@ tasks:
 			Leader  struct{ PID int }
 			Members []struct{ PID int }
 		}
-		if err := json.Unmarshal([]byte(j.does(0, "status", "--json", "--team", "crash")), &st); err != nil {
-			j.t.Fatal(err)
-		}
+		must(j.t, json.Unmarshal([]byte(j.does(0, "status", "--json", "--team", "crash")), &st))
 		pids := []int{st.Leader.PID}
 		for _, m := range st.Members {
 			pids = append(pids, m.PID)

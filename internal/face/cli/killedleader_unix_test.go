@@ -19,9 +19,7 @@ import (
 func (h *homeTree) leaderOf(team string) spawn.Identity {
 	h.t.Helper()
 	id, err := spawn.Identify(h.status(team).Leader.PID)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return id
 }
 
@@ -36,9 +34,7 @@ func TestResumeAfterKill(t *testing.T) {
 	delays := []time.Duration{0, 0, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}
 	for i := range testenv.Scale(30, 300) {
 		was := h.leaderOf("killed")
-		if err := syscall.Kill(was.PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(was.PID, syscall.SIGKILL))
 		time.Sleep(delays[i%len(delays)]) // real clock: the kernel's, which takes the process apart
 		out, say, code := h.waggle("resume", "killed", "-d")
 		if code != 0 {
@@ -57,9 +53,7 @@ func stoppedLeader(t *testing.T, team string) (*homeTree, spawn.Identity) {
 	h.ends(team)
 	h.must("up", h.write(team+".yaml", "team: "+team+"\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
 	leader := h.leaderOf(team)
-	if err := syscall.Kill(leader.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(leader.PID, syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) })
 	return h, leader
 }
@@ -72,9 +66,7 @@ func TestResumeBesideAStoppedLeader(t *testing.T) {
 	if out, say, code := h.waggle("resume", "frozen", "-d"); code != 8 {
 		t.Errorf("exit %d: %s%s", code, out, say)
 	}
-	if err := syscall.Kill(leader.PID, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
 	h.must("resume", "frozen", "-d")
 }
 
@@ -101,9 +93,7 @@ func TestAnswerBesideAStoppedLeader(t *testing.T) {
 	if out := h.must("approve", handle, "--team", "stopped"); !strings.Contains(out, "allow already") {
 		t.Errorf("approve again: %s", out)
 	}
-	if err := syscall.Kill(leader.PID, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
 	testenv.Eventually(t, "the call has run", func() bool {
 		return strings.Contains(h.must("log", "ann", "--team", "stopped", "--kind", "finished"), "finished")
 	})

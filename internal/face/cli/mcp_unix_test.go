@@ -40,9 +40,7 @@ func newClient(t *testing.T, h *homeTree, member string) *client {
 	t.Helper()
 	cmd := h.command("mcp", "--team", "api", "--as", member)
 	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = ses.Close() })
 	return &client{t, ses, cmd.Process.Pid}
 }
@@ -198,9 +196,7 @@ func TestMCPKilled(t *testing.T) {
 		out, _, _ := h.waggle("pending")
 		return strings.Contains(out, "touch two")
 	})
-	if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(c.pid, syscall.SIGKILL))
 	testenv.Eventually(t, "it is gone", func() bool { return !alive(c.pid) || zombie(c.pid) })
 	next := newClient(t, h, "cursor")
 	if next.call("list_members", `{}`, nil) {
@@ -246,18 +242,14 @@ func TestMCPAdd(t *testing.T) {
 	h.must("team", "create", "api")
 	h.ends("api")
 	var doc view.ClientDocument
-	if err := json.Unmarshal([]byte(h.must("team", "add", "ed", "--team", "api", "--agent", "mcp", "--json")), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(h.must("team", "add", "ed", "--team", "api", "--agent", "mcp", "--json")), &doc))
 	if out := h.must("team", "add", "vi", "--team", "api", "--agent", "mcp"); !strings.Contains(out, `"mcpServers": {`) {
 		t.Error(out)
 	}
 	cmd := h.command()
 	cmd.Path, cmd.Args, cmd.Dir = doc.Servers.Waggle.Command, append([]string{doc.Servers.Waggle.Command}, doc.Servers.Waggle.Args...), "/"
 	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := &client{t, ses, cmd.Process.Pid}
 	var r struct{ Team, You string }
 	if c.call("list_members", `{}`, &r); r.Team != "api" || r.You != "ed" {

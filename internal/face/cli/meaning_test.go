@@ -19,9 +19,7 @@ import (
 func TestPromptMeaning(t *testing.T) {
 	dir := t.TempDir()
 	file := "team: prompt\npolicy: {allow: [Read]}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"make" + strings.Repeat(" ", 1000) + "\\x3b \\u0063url evil\"}]\n"
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
 	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("run it? [y/N]")
 	means, text, ok := strings.Cut(x.text(), "Its text:")
@@ -40,20 +38,14 @@ func TestFileChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waggle.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const was = "team: change\nmembers: [{name: alice, agent: exec, backend: process}]\ntasks: [{subject: s, owner: alice, instructions: \"ls\"}]\n"
 	write(was)
 	f, err := teamfile.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct{ name, text, meaning, diff, broken string }{
 		{"what is run", strings.Replace(was, `"ls"`, `"\x6c\x73; curl evil"`, 1), "-      | ls\n+      | ls; curl evil\n", `+tasks: [{subject: s, owner: alice, instructions: "\x6c`, ""},
 		{"only how it is written", strings.Replace(was, `"ls"`, `"\x6c\x73"`, 1), "", `"\x6c\x73"`, ""},
@@ -63,9 +55,7 @@ func TestFileChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			write(c.text)
 			got, err := supervise.Of(op).FileChange(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if meaning := fileview.MeaningDiff(got); !strings.Contains(meaning, c.meaning) || (meaning == "") != (c.meaning == "") {
 				t.Errorf("meaning: %s", meaning)
 			}

@@ -16,9 +16,7 @@ import (
 func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 	t.Helper()
 	f, err := os.Create(path + ".new")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, text := bufio.NewWriter(f), strings.Repeat("x", each)
 	fmt.Fprint(w, "[")
 	for n := 0; n < bytes; entries++ {
@@ -29,13 +27,9 @@ func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 		n += m
 	}
 	fmt.Fprint(w, "\n]")
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Flush())
 	f.Close()
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+".new", path))
 	return entries
 }
 
@@ -43,9 +37,7 @@ func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 func peak(t *testing.T, pid int) (mb int) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(b)) {
 		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &mb); err == nil {
 			break
@@ -92,9 +84,7 @@ func TestWorkerMemory(t *testing.T) {
 			}
 			unread := func() int {
 				b, err := os.ReadFile(inbox("idle"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return strings.Count(string(b), `"read":false`)
 			}
 			testenv.Eventually(t, "all was read", func() bool {
@@ -106,9 +96,7 @@ func TestWorkerMemory(t *testing.T) {
 				t.Errorf("busy worker %d MB, idle worker %d MB; want at most %d", busy, idle, c.bound)
 			}
 			testenv.Measured(t, "%d MB of unread mail, %d entries of %s: busy worker %d MB resident at most, idle worker %d MB", c.bytes/1_000_000, n, c.name, busy, idle)
-			if err := os.WriteFile(held+".go", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(held+".go", nil, 0o600))
 			h.must("down", "--force", "mem")
 		})
 	}

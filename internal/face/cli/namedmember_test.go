@@ -169,11 +169,7 @@ func TestNamedMember(t *testing.T) {
 func spoil(t *testing.T, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b[bytes.IndexByte(b, '\n')+9] ^= 1
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b, 0o600))
 }

@@ -164,12 +164,8 @@ func TestNarrow(t *testing.T) {
 			u.tmux("resize-window", "-t", "mine:", "-x", "80", "-y", "24")
 			for file, text := range journey.files {
 				path := filepath.Join(u.dir, file)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				must(t, os.WriteFile(path, []byte(text), 0o600))
 			}
 			found := map[string]string{}
 			for i, step := range journey.steps {

@@ -38,12 +38,8 @@ func TestNotifyInTmux(t *testing.T) {
 	u.tmux("set-option", "-u", "-w", "-t", "mine:0", "window-size")
 	opts := u.options()
 	bin := filepath.Join(u.dir, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := testenv.Executable(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(bin, 0o700))
+	must(t, testenv.Executable(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n")))
 	desktop := func() string {
 		b, _ := os.ReadFile(filepath.Join(u.dir, "desktop")) // there is none before the first notice
 		return string(b)
@@ -134,9 +130,7 @@ func TestNotifyInTmux(t *testing.T) {
 	}
 
 	// Outside of tmux, as far as the program knows, the terminal is told.
-	if err := os.WriteFile(filepath.Join(u.dir, "fore.yaml"), []byte("team: fore\nmembers:\n  - {name: cleo, agent: exec, backend: process}\ntasks:\n  - {subject: asks, owner: cleo, instructions: touch four}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "fore.yaml"), []byte("team: fore\nmembers:\n  - {name: cleo, agent: exec, backend: process}\ntasks:\n  - {subject: asks, owner: cleo, instructions: touch four}\n"), 0o600))
 	u.types("cd " + u.dir + "; env -u TMUX -u TMUX_PANE waggle up fore.yaml")
 	u.flagged("0")
 	if out, code := u.waggle("down", "--team", "fore"); code > 9 {
@@ -151,9 +145,7 @@ func TestNotifySessionInTmux(t *testing.T) {
 	t.Parallel()
 	u := newTmux(t, "")
 	for _, dir := range []string{"claude/sessions", "s", "api"} {
-		if err := os.MkdirAll(filepath.Join(u.dir, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(u.dir, dir), 0o700))
 	}
 	const session = `printf '{"pid":%d,"procStart":"%s","sessionId":"sess-a","cwd":"/w","name":"api","version":"2.1.329","kind":"interactive","status":"busy"}' $$ $(cut -d' ' -f22 /proc/$$/stat) >claude/sessions/$$.json
 for one in one two; do
@@ -163,9 +155,7 @@ done
 wait
 echo "session "over
 `
-	if err := os.WriteFile(filepath.Join(u.dir, "session.sh"), []byte(session), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "session.sh"), []byte(session), 0o600))
 	waggle := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), binary(t), append([]string{"--root", u.root, "--state", u.state}, args...)...)
 		cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+u.dir+"/claude")

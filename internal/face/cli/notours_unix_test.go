@@ -44,9 +44,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			t.Parallel()
 			op, other := newOperator(t), exec.Command("sleep", "100")
 			other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ours may be one that nobody can name here
-			if err := other.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- other.Wait() }()
 			t.Cleanup(func() {
@@ -54,20 +52,14 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 				<-ended
 			})
 			s, err := teams.Of(op).Create(t.Context(), "sim", "", record.PolicySet{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, i, err := teams.Of(op).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			id := c.record(t, identify(t, other.Process.Pid))
 			_, err = s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: id.PID}, func() ([]journal.Draft, error) {
 				return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
 			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != record.LeftDied || end.Step != spawn.RungGone) {
 				t.Errorf("stop: %+v, kind %s, %v; want %s, %s", end, got, err, c.kind, c.how)
@@ -83,9 +75,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			default:
 			}
 			if m := protocol.MemberName("ann"); !c.down {
-				if err := s.Journal.Refresh(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Journal.Refresh(t.Context()))
 				if jm, ok := s.Lead.Member(m); !ok || jm.Left != nil {
 					t.Errorf("it has left on record and runs: %+v", jm.Left)
 				}
@@ -97,8 +87,6 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 func identify(t *testing.T, pid int) spawn.Identity {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }

@@ -40,17 +40,13 @@ func TestOtherTeam(t *testing.T) {
 	theirs, ours, none := t.TempDir(), t.TempDir(), t.TempDir()
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(filepath.Join(theirs, "waggle.yaml"), "team: alpha\nmembers:\n  - {name: ann, agent: exec}\n")
 	write(filepath.Join(ours, "waggle.yaml"), "team: web\nmembers:\n  - {name: ann, agent: exec}\n")
 	write(alpha.State().Dir.TeamFile()+".from", filepath.Join(theirs, "waggle.yaml")+"\n")
 	below := filepath.Join(ours, "below")
-	if err := os.Mkdir(below, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(below, 0o700))
 	const other = "is not up; the only team that is up is alpha"
 	for _, line := range []string{"down", "stop ann", "mode ann plan", "task add x", "send ann hello", "policy add Bash(ls)"} {
 		out, code := typedIn(t, op, below, line)
@@ -105,9 +101,7 @@ func TestInboxOfSeveral(t *testing.T) {
 		if err == nil {
 			err = box.Append(t.Context(), text)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	dir := t.TempDir()
 	for line, want := range map[string]int{"inbox --archive": 0, "inbox --archive --json": 0, "inbox --news": 0, "inbox --mark-read": 2, "inbox --as-prompt": 2} {
@@ -122,13 +116,9 @@ func TestInboxOfSeveral(t *testing.T) {
 		cmd := exec.Command(binary(t), append([]string{"--root", op.root, "--state", op.state}, strings.Fields(line)...)...)
 		path := filepath.Join(t.TempDir(), "out")
 		out, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, op.environ, out, out
-		if err := errors.Join(cmd.Start(), out.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(cmd.Start(), out.Close()))
 		testenv.Eventually(t, line, func() bool {
 			b, err := os.ReadFile(path)
 			return err == nil && strings.Contains(string(b), "hello from alpha") && strings.Contains(string(b), "hello from beta")

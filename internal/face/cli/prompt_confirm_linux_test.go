@@ -23,17 +23,13 @@ var confirms = []struct {
 	done           func(s *shellSession) bool
 }{
 	{"run a file that was found", "run it?", func(s *shellSession) string {
-		if err := os.Rename(filepath.Join(s.dir, "w.yaml"), filepath.Join(s.dir, "waggle.yaml")); err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, os.Rename(filepath.Join(s.dir, "w.yaml"), filepath.Join(s.dir, "waggle.yaml")))
 		return "$W up -d"
 	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
 	{"new with a setup that was found", "prepare worktrees so?", func(s *shellSession) string {
 		s.press("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first; export WAGGLE_WORKTREES=" + s.t.TempDir() + "\n")
 		s.next("[status 0]")
-		if err := os.WriteFile(filepath.Join(s.dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [touch made]}\nmembers: []\n"), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, os.WriteFile(filepath.Join(s.dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [touch made]}\nmembers: []\n"), 0o600))
 		return "$W new exec true"
 	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
 	{"approve --input", "allow it?", func(s *shellSession) string {

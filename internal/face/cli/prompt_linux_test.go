@@ -37,9 +37,7 @@ const shellLoop = `set -m; while read -r line; do eval "$line"; echo "[status $?
 func newShellSession(t *testing.T, env ...string) *shellSession {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &shellSession{dir: dir}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", shellLoop)
 	cmd.Dir = dir
@@ -122,9 +120,7 @@ func (s *shellSession) enter() {
 // painted for which a key shall be too early.
 func (s *shellSession) long() {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, "stand"), []byte("1h"), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.WriteFile(filepath.Join(s.dir, "stand"), []byte("1h"), 0o600))
 }
 
 // tooSoon presses a key for a question that has not stood long enough, after long: not at once, so that
@@ -142,9 +138,7 @@ func (s *shellSession) tooSoon(k string) {
 // were typed before are read and dropped then.
 func (s *shellSession) usual() {
 	s.t.Helper()
-	if err := os.Remove(filepath.Join(s.dir, "stand")); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.Remove(filepath.Join(s.dir, "stand")))
 }
 
 // asks waits for a question and returns its handle; typed says that the handle is asked
@@ -195,9 +189,7 @@ func (s *shellSession) verdicts() (all []verdict) {
 		}
 		return nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return all
 }
 
@@ -232,9 +224,7 @@ func (s *shellSession) none(what string, n int) {
 func (s *shellSession) canonical() bool {
 	s.t.Helper()
 	t, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return t.Lflag&unix.ICANON != 0 && t.Lflag&unix.ECHO != 0
 }
 
@@ -263,9 +253,7 @@ func (s *shellSession) elsewhere(args ...string) string {
 // file writes the team file.
 func (s *shellSession) file(text string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, "w.yaml"), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, os.WriteFile(filepath.Join(s.dir, "w.yaml"), []byte(text), 0o600))
 }
 
 const promptTeam = `team: prompt
@@ -310,9 +298,7 @@ func (s *shellSession) die() {
 	if s.canonical() {
 		s.t.Error("canonical mode or echo is on while a question stands")
 	}
-	if err := syscall.Kill(s.job(), syscall.SIGKILL); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, syscall.Kill(s.job(), syscall.SIGKILL))
 	s.next("[status 137]")
 	s.press("$W version\n")
 	s.next("[status 0]")
@@ -389,9 +375,7 @@ func (s *shellSession) matrix(t *testing.T) {
 	})
 	step("resize", func() {
 		s.long()
-		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
 		s.repainted(handle)
 		s.tooSoon(handle[:1])
 		s.none("a key right after a resize", 0)
@@ -574,9 +558,7 @@ func TestPromptDemo(t *testing.T) {
 	s.refused("a\r", "one key at a time")
 	s.refused("\x1b[200~a\x1b[201~", "one key at a time")
 	s.long()
-	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
 	s.repainted(handle)
 	s.tooSoon("a")
 	s.press("\x1a")

@@ -47,9 +47,7 @@ func builds(t *testing.T) []build {
 	}
 	for name, needs := range map[string]string{"npm": "node npm", "pytest": "python3 pytest", "cargo": "cargo cc"} {
 		a, err := txtar.ParseFile(filepath.Join("testdata/builds", name+".txtar"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := build{name: name, needs: strings.Fields(needs), caches: name, make: func(t *testing.T, dir string) { unpack(t, a, dir) }}
 		if name == "pytest" {
 			b.caches = "pip"
@@ -75,9 +73,7 @@ func unpack(t *testing.T, a *txtar.Archive, dir string) {
 
 func putFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 func scratchModule(t *testing.T, dir string) {
@@ -104,9 +100,7 @@ func copyOf(from string) func(t *testing.T, dir string) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -115,9 +109,7 @@ func module(path string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		copyOf(strings.TrimSpace(string(out)))(t, dir)
 	}
 }
@@ -141,9 +133,7 @@ func TestQuestionsSaved(t *testing.T) {
 	}
 	testenv.Require(t, "bwrap")
 	program := filepath.Join(t.TempDir(), "waggle")
-	if err := testenv.Program(program); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Program(program))
 	for _, b := range testenv.Rows(t, builds(t), 2) {
 		t.Run(b.name, func(t *testing.T) {
 			for _, tool := range b.needs {
@@ -175,9 +165,7 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	t.Helper()
 	base := testenv.DiskDir(t) // its member is in a sandbox
 	dir := filepath.Join(base, "project")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	b.make(t, dir)
 	cmd := exec.CommandContext(t.Context(), program, "run", filepath.Join(base, "team.yaml"), "--headless", "--report", filepath.Join(base, "report"),
 		"--root", filepath.Join(base, "root"), "--state", filepath.Join(base, "state"))
@@ -194,9 +182,7 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := json.Unmarshal(data, &rep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &rep))
 	for _, r := range rep.Requests {
 		if r.By != "rules" { // a rule, the mode or the sandbox
 			questions = append(questions, r)

@@ -46,10 +46,10 @@ func TestReadingWritesNothing(t *testing.T) {
 			c := waitingCrowd(t)
 			if led {
 				release, held, err := c.s.Dir.TryLead()
-				if c.must(err); !held {
+				if must(t, err); !held {
 					t.Fatal("somebody leads")
 				}
-				t.Cleanup(func() { c.must(release()) })
+				t.Cleanup(func() { must(t, release()) })
 			}
 			for _, line := range testenv.Rows(t, reading, 20) {
 				before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
@@ -74,10 +74,10 @@ func TestReadingMendsNothing(t *testing.T) {
 	c := waitingCrowd(t)
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
 	whole, err := os.ReadFile(box)
-	c.must(err)
-	c.must(os.WriteFile(box, whole[:len(whole)-4], 0o600))
-	c.must(os.RemoveAll(c.s.Dir.Tools()))
-	c.must(os.WriteFile(c.s.Dir.Tools(), nil, 0o600))
+	must(t, err)
+	must(t, os.WriteFile(box, whole[:len(whole)-4], 0o600))
+	must(t, os.RemoveAll(c.s.Dir.Tools()))
+	must(t, os.WriteFile(c.s.Dir.Tools(), nil, 0o600))
 	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "recap", "team show"} {
 		before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
 		out, code := c.reads(line)
@@ -113,7 +113,7 @@ func TestReadingShowsWhatAPassFinds(t *testing.T) {
 	shown := func() (s []string) {
 		t.Helper()
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
-		c.must(err)
+		must(t, err)
 		for _, q := range qs {
 			s = append(s, strings.Join([]string{q.ID, q.Digest, q.Handle, q.Status, q.Risk}, " "))
 		}
@@ -148,7 +148,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	died := func() (n int) {
 		t.Helper()
 		d, err := inspect.Of(c.op).Recap(t.Context(), "crowd", time.Time{})
-		c.must(err)
+		must(t, err)
 		for _, m := range d.Members {
 			if m.Member == "worker2" && m.What == "died" {
 				n++
@@ -161,7 +161,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	}
 	before := died()
 	_, err := c.op.Pass(t.Context(), c.s)
-	c.must(err)
+	must(t, err)
 	if after := died(); before != 1 || after != 1 {
 		t.Errorf("told %d times before a pass, %d times after it", before, after)
 	}
@@ -174,12 +174,12 @@ func TestReadingShowsOverdue(t *testing.T) {
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	for range 2 {
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
-		c.must(err)
+		must(t, err)
 		if len(qs) != 1 || qs[0].Status != decide.StatusExpired || qs[0].Answer != nil {
 			t.Fatalf("%+v", qs)
 		}
 		q, err := decide.Of(c.op).Show(t.Context(), "crowd", qs[0].ID)
-		c.must(err)
+		must(t, err)
 		if q.Status != decide.StatusExpired {
 			t.Fatalf("%+v", q)
 		}
@@ -188,7 +188,7 @@ func TestReadingShowsOverdue(t *testing.T) {
 		t.Fatalf("%d requests are on record", n)
 	}
 	_, err := c.op.Pass(t.Context(), c.s)
-	c.must(err)
+	must(t, err)
 	if rs := c.onRecord(); len(rs) != 1 || rs[0].Decided == nil || rs[0].Decided.Via != control.ViaExpiry {
 		t.Errorf("after a pass: %+v", rs)
 	}
@@ -200,7 +200,7 @@ func TestReadingShowsOverdue(t *testing.T) {
 // onRecord are the requests in the leader's journal.
 func (c *crowd) onRecord() []*control.Request {
 	c.t.Helper()
-	c.must(c.s.Journal.Refresh(c.t.Context()))
+	must(c.t, c.s.Journal.Refresh(c.t.Context()))
 	return c.s.Lead.Requests
 }
 
@@ -211,17 +211,17 @@ func waitingCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := newCrowd(t, 1)
 	gone := exec.Command("sleep", "600")
-	c.must(gone.Start())
+	must(t, gone.Start())
 	id, err := spawn.Identify(gone.Process.Pid)
-	c.must(err)
+	must(t, err)
 	c.askers = append(c.askers, c.join(t.Context(), "worker2", id))
 	c.waggle("task", "add", "sweep", "--instructions", "rm -rf build")
 	c.call(c.askers[0], "Bash", "command", "go test ./...")
 	c.ask(c.askers[0], protocol.KindPlanApprovalRequest, record.Ask{Plan: "look, then leap"})
 	c.call(c.askers[1], "Bash", "command", "rm -rf /")
-	c.must(gone.Process.Kill())
+	must(t, gone.Process.Kill())
 	_ = gone.Wait()
-	c.must(c.box.Append(t.Context(), protocol.Envelope{From: "worker1", Text: `{"type":"idle_notification","from":"worker1","timestamp":"2026-01-01T00:00:00.000Z"}`},
+	must(t, c.box.Append(t.Context(), protocol.Envelope{From: "worker1", Text: `{"type":"idle_notification","from":"worker1","timestamp":"2026-01-01T00:00:00.000Z"}`},
 		protocol.Envelope{From: "worker1", Text: "a word"}))
 	return c
 }
@@ -275,9 +275,7 @@ func snapshot(t *testing.T, trees ...string) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s %v %d %v %x", path, info.Mode(), info.Size(), info.ModTime(), sum[:4]))
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return lines
 }

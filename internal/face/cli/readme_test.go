@@ -49,9 +49,7 @@ func TestReadmeTyped(t *testing.T) {
 			t.Errorf("%d commands of README are typed", n)
 		}
 		file := filepath.Join(t.TempDir(), name+".txtar")
-		if err := os.WriteFile(file, []byte(script+readmeFiles), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(script+readmeFiles), 0o600))
 		files = append(files, file)
 	}
 	runScripts(t, files...)

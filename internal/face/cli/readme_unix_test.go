@@ -18,9 +18,7 @@ import (
 func guide(t *testing.T, from, to string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../../docs/guide/team-file.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, found := strings.Cut(string(b), from)
 	part, _, ended := strings.Cut(rest, to)
 	if !found || !ended {
@@ -111,9 +109,7 @@ func (h *homeTree) report(dir string) (r reportview.Document) {
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return r
 }
 
@@ -147,9 +143,7 @@ func TestReadmeTeam(t *testing.T) {
 	}
 	h := newHome(t, "waggle")
 	for _, name := range []string{"go", "make"} {
-		if err := os.Chmod(h.write("bin/"+name, "#!/bin/sh\necho \"$0 $*\"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(h.write("bin/"+name, "#!/bin/sh\necho \"$0 $*\"\n"), 0o700))
 	}
 	h.env = append(h.env, "PATH="+filepath.Join(h.work, "bin")+":"+os.Getenv("PATH"))
 	h.ends("api")

@@ -30,13 +30,13 @@ func newEdited(t *testing.T) *edited {
 	t.Helper()
 	f := newFaulty(t, "registry")
 	reg, err := team.Open(f.op.Root, "api", team.Options{})
-	fault(t, err)
+	must(t, err)
 	return &edited{f, reg}
 }
 
 func (e *edited) edit(fn func(*team.Config)) {
 	e.t.Helper()
-	fault(e.t, e.reg.Update(context.Background(), func(c *team.Config) error { fn(c); return nil }))
+	must(e.t, e.reg.Update(context.Background(), func(c *team.Config) error { fn(c); return nil }))
 }
 
 func (e *edited) listed(name string) *team.Member {
@@ -56,7 +56,7 @@ func (e *edited) listed(name string) *team.Member {
 func (e *edited) records() (why []string) {
 	e.t.Helper()
 	s, err := e.op.Open(context.Background(), "api", operator.Act)
-	fault(e.t, err)
+	must(e.t, err)
 	for _, u := range s.Lead.Unverified {
 		if u.Box == leader.RegistryBox {
 			why = append(why, u.Why)
@@ -125,7 +125,7 @@ func TestRegistryEdits(t *testing.T) {
 		t.Errorf("status does not show it: %s", out)
 	}
 	s, err := e.op.Open(t.Context(), "api", operator.Act)
-	fault(t, err)
+	must(t, err)
 	if _, ok := s.Lead.Member("eve"); ok {
 		t.Error("eve became a member by an edit")
 	}
@@ -145,8 +145,8 @@ func TestLateMail(t *testing.T) {
 	f.give([]int{0}, "down", "api", "--force")
 	late := func(text string) {
 		dir := f.op.Root.InboxesDir("api")
-		fault(t, os.MkdirAll(dir, 0o700))
-		fault(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte(`[{"from":"x","text":"`+text+`","timestamp":"t"}]`), 0o600))
+		must(t, os.MkdirAll(dir, 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte(`[{"from":"x","text":"`+text+`","timestamp":"t"}]`), 0o600))
 	}
 	kept := func(text string) {
 		t.Helper()
@@ -173,7 +173,7 @@ func TestLateMail(t *testing.T) {
 	f.give([]int{0}, "team", "delete", "api")
 	late("three")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
 	f.give([]int{0}, "up", file, "--detach")
 	kept("three")
 	f.give([]int{0}, "down", "api", "--force")
@@ -189,9 +189,9 @@ func TestStateLost(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
 	testenv.EndAll(t, f.op.Home.Path, filepath.Dir(f.file)) // a holder writes into STATE until it ends
-	fault(t, os.RemoveAll(f.dir.Path))
+	must(t, os.RemoveAll(f.dir.Path))
 	code, out, _ := f.waggle("up", file, "--detach")
 	if code != 6 || !strings.Contains(out, "are lost") || !strings.Contains(out, "waggle team delete api --archive") {
 		t.Errorf("up: exit %d: %s", code, out)

@@ -70,14 +70,10 @@ func TestRestoreAuthority(t *testing.T) {
 	if _, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("over a team that is led: %v", err)
 	}
-	if err := r.lead.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.lead.Close())
 	r.lead = nil
 	rs, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if rs.Authority != teams.AuthorityNew || len(rs.Ended) != 1 || rs.Replaced == "" || rs.History == "" || !rs.Verified {
 		t.Errorf("%+v", rs)
 	}
@@ -113,16 +109,12 @@ func TestRestoreGoesOn(t *testing.T) {
 	op := newOperator(t)
 	ctx := t.Context()
 	s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b bytes.Buffer
 	if _, err := teams.Of(op).Backup(ctx, "api", &b); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(op.Root.TeamDir("api")))
 	rs, err := teams.Of(op).Restore(ctx, bytes.NewReader(b.Bytes()), teams.RestoreOptions{})
 	if err != nil || rs.Authority != teams.AuthorityKept {
 		t.Fatalf("%+v %v", rs, err)

@@ -44,10 +44,16 @@ type rig struct {
 func binary(t testing.TB) string {
 	t.Helper()
 	p, err := exec.LookPath("waggle")
+	must(t, err)
+	return p
+}
+
+// must ends the test where a step that only prepares something has failed.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // owns ends at the end of a test every process that works below the directories: leaders, workers,
@@ -73,13 +79,9 @@ func endBelow(t testing.TB, dirs ...string) {
 func newOperator(t *testing.T) operator.Operator {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := filepath.Join(dir, "root")
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(root, 0o700))
 	owns(t, dir)
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
@@ -112,17 +114,11 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	t.Cleanup(r.close)
 	for _, m := range r.file.Members {
 		_, i, err := teams.Of(r.op).Join(ctx, r.state, m, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.inst[m.Name] = i
-		if err := r.lead.Refresh(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.lead.Refresh(ctx))
 		p, err := process.Of(r.op).StartWorker(ctx, r.lead, r.state, i, m.Name, m.Cwd, filepath.Join(r.op.Root.MemberDir(r.file.Team, m.Name), "output.log"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.pids[m.Name] = p.Identity().PID
 	}
 	return r
@@ -145,18 +141,14 @@ func (r *rig) close() {
 // assign orders every task of the file.
 func (r *rig) assign() {
 	r.t.Helper()
-	if err := supervise.Of(r.op).AssignAll(r.t.Context(), r.state, r.file, r.lead); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, supervise.Of(r.op).AssignAll(r.t.Context(), r.state, r.file, r.lead))
 }
 
 // until runs leader passes until cond holds.
 func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 	r.t.Helper()
 	testenv.Eventually(r.t, what, func() (ok bool) {
-		if err := r.lead.Pass(r.t.Context()); err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, r.lead.Pass(r.t.Context()))
 		r.lead.View(func(l *control.Leader) { ok = cond(l) })
 		return ok
 	}, r.dump)
@@ -166,9 +158,7 @@ func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 func (r *rig) worker(name protocol.MemberName, fn func(*control.Worker)) {
 	r.t.Helper()
 	w, err := r.state.Worker(r.inst[name])
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	fn(w)
 }
 
@@ -186,10 +176,6 @@ func (r *rig) dump() string {
 func (r *rig) inject(box protocol.MemberName, env protocol.Envelope) {
 	r.t.Helper()
 	b, err := mailbox.Dir{Path: r.op.Root.InboxesDir(r.file.Team)}.Open(box, mailbox.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := b.Append(r.t.Context(), env); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
+	must(r.t, b.Append(r.t.Context(), env))
 }

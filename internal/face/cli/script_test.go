@@ -124,9 +124,7 @@ func runIn(t *testing.T, files []string) {
 		return
 	}
 	install, err := filepath.Abs("../../../install.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
@@ -197,9 +195,7 @@ func split(t *testing.T, files []string) (usual, confined []string) {
 	t.Helper()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if onDisk.Match(text) {
 			confined = append(confined, file)
 		} else {

@@ -40,13 +40,9 @@ tasks:
 	send := func(to string) []mail.Sent {
 		t.Helper()
 		addr, err := protocol.ParseAddress(to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sent, err := mail.Of(r.op).Send(ctx, r.file.Team, mail.Message{To: addr, Text: "words for " + to})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return sent
 	}
 	before := send("bob")
@@ -68,9 +64,7 @@ tasks:
 	}()
 	var bob *control.Member
 	r.lead.View(func(l *control.Leader) { bob, _ = l.Member("bob") })
-	if err := syscall.Kill(r.pids["bob"], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(r.pids["bob"], syscall.SIGKILL))
 	testenv.Eventually(t, "bob is dead", func() bool { return !bob.Process.ID.Alive() })
 	sent := send("*")
 	got := map[string]mail.Delivery{}

@@ -34,9 +34,7 @@ func sentOf(t *testing.T, out string) []mail.Sent {
 func (h *homeTree) entriesOf(team, member string) map[string]int {
 	h.t.Helper()
 	var doc struct{ Entries []mail.InboxEntry }
-	if err := json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc))
 	n := map[string]int{}
 	for _, e := range doc.Entries {
 		n[e.Text]++
@@ -151,9 +149,7 @@ func TestSendOnRecord(t *testing.T) {
 	if len(s) != 1 || s[0].State != mail.Queued {
 		t.Errorf("behind a lock: %+v", s)
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(lock))
 	testenv.Eventually(t, "it comes", func() bool { return h.entriesOf("later", "m0")["second"] == 1 })
 }
 
@@ -171,9 +167,7 @@ members:
 `)
 	h.must("up", file, "--detach", "--quiet")
 	for _, m := range h.status("dead").Members {
-		if err := syscall.Kill(m.PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(m.PID, syscall.SIGKILL))
 		testenv.Eventually(t, m.Name+" is dead", func() bool { return syscall.Kill(m.PID, 0) != nil })
 	}
 	out, said, code := h.waggle("send", "back", "for later", "--team", "dead", "--json")

@@ -46,9 +46,7 @@ func TestStarters(t *testing.T) {
 	t.Parallel()
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	if err := os.WriteFile(file, []byte("team: api\nmembers: [{name: ann, agent: exec}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("team: api\nmembers: [{name: ann, agent: exec}]\n"), 0o600))
 	for round := range testenv.Scale(2, 40) {
 		codes, outs := make([]int, 6), make([]string, 6)
 		var wg sync.WaitGroup
@@ -99,16 +97,12 @@ func TestHalfMade(t *testing.T) {
 			}
 			segment := filepath.Join(dir, "journal", "leader", "00000001.jsonl")
 			records, rerr := os.ReadFile(segment)
-			if err = errors.Join(err, rerr); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(err, rerr))
 			if n := bytes.Count(records, []byte("\n")); n != 2 { // opened and policy, in one write
 				continue // the directory of an earlier team, which has ended
 			}
 			err = errors.Join(os.WriteFile(segment, records[:int(part*float64(len(records)-1))], 0o600), os.WriteFile(filepath.Join(dir, "making"), []byte(known.Root+"\n"), 0o600))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		if out, said, code := h.waggle("up", file, "--detach"); code != 0 {
 			t.Fatalf("%v of the records: code %d: %s%s", part, code, out, said)

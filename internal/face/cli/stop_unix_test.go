@@ -49,9 +49,7 @@ func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
 	testenv.Long(t)
 	dir, err := os.MkdirTemp("", "wg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +60,10 @@ func newHome(t testing.TB, program string) *homeTree {
 		}
 	})
 	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := &homeTree{t: t, program: path, dir: dir, work: filepath.Join(dir, "w")}
 	for _, d := range []string{"w", "root", "home"} {
-		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
 	}
 	return h
 }
@@ -117,18 +111,14 @@ func (h *homeTree) must(args ...string) string {
 func (h *homeTree) write(name, text string) string {
 	h.t.Helper()
 	path := filepath.Join(h.work, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	return path
 }
 
 func (h *homeTree) status(team string) *view.StatusDocument {
 	h.t.Helper()
 	var st view.StatusDocument
-	if err := testenv.Decode([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, testenv.Decode([]byte(h.must("status", "--team", team, "--json")), &st))
 	return &st
 }
 
@@ -203,9 +193,7 @@ func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubborn
 		file += fmt.Sprintf("  - {name: %s, %s, cwd: %s, backend: %s}\n", k.name, k.member, k.name, backend)
 		if k.prompt != "" {
 			text, err := json.Marshal(k.prompt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tasks += fmt.Sprintf("  - {subject: %s, owner: %s, instructions: %s}\n", k.name, k.name, text)
 		}
 	}
@@ -235,13 +223,9 @@ func (s *stubbornTeam) resist(k resistance) {
 	}
 	id := s.process(k.name)
 	below, err := spawn.Descendants(id.PID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	up, err := spawn.Ancestors(id.PID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.below[k.name] = append([]spawn.Identity{id, up[0]}, below...) // its holder too
 	for _, n := range []string{"marked", "clean"} {
 		if b, err := os.ReadFile(filepath.Join(s.work, k.name, n+".pid")); err == nil {
@@ -250,9 +234,7 @@ func (s *stubbornTeam) resist(k resistance) {
 				s.t.Fatal(err)
 			}
 			id, err := spawn.Identify(pid)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			must(s.t, err)
 			s.below[k.name] = append(s.below[k.name], id)
 		}
 	}
@@ -261,9 +243,7 @@ func (s *stubbornTeam) resist(k resistance) {
 		s.t.Fatalf("%s has left nothing behind: %v", k.name, s.below[k.name])
 	}
 	if k.signal != 0 {
-		if err := syscall.Kill(id.PID, k.signal); err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, syscall.Kill(id.PID, k.signal))
 	}
 	if k.signal == syscall.SIGKILL {
 		testenv.Eventually(s.t, k.name+" is dead", func() bool { return !id.Alive() })
@@ -356,9 +336,7 @@ func (s *stubbornTeam) cleaned(except ...string) {
 	s.t.Helper()
 	o := s.operator()
 	known, err := o.Home.Find(o.RootURL, protocol.TeamName(s.team))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	holds, err := filepath.Glob(filepath.Join(known[len(known)-1].Processes(), "*.hold.json"))
 	if err != nil || len(holds) != len(except) {
 		s.t.Errorf("records of terminals: %v, %v; want those of %v", holds, err, except)
@@ -410,9 +388,7 @@ func (s *stubbornTeam) killLeader() {
 	if l == nil || l.ID.PID == os.Getpid() {
 		s.t.Fatalf("led by %+v", l)
 	}
-	if err := syscall.Kill(l.ID.PID, syscall.SIGKILL); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, syscall.Kill(l.ID.PID, syscall.SIGKILL))
 	testenv.Eventually(s.t, "the leader is dead", func() bool { return !l.ID.Alive() })
 }
 

@@ -36,9 +36,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Fatalf("%+v %v", running, err)
 	}
 	waiting, err := board.Of(r.op).AddTask(ctx, "board", board.NewTask{Subject: "Touch", Description: "touch " + made, Owner: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.until("ann works", func(*control.Leader) bool {
 		busy := false
 		r.worker("ann", func(w *control.Worker) { busy = w.Turn() != nil })
@@ -48,12 +46,8 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Errorf("a task that ann works on was given to bob: %v", err)
 	}
 	p, err := os.FindProcess(r.pids["ann"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, p.Kill())
 	r.until("ann is gone", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Left != nil })
 	l, err := board.Of(r.op).Tasks(ctx, "board", false)
 	if err != nil || len(l.Tasks) != 2 {
@@ -113,18 +107,12 @@ func TestTasksOfAFileWithoutALeader(t *testing.T) {
   - {subject: three, owner: ann, after: [two], instructions: "touch three"}
 `)
 	r.assign()
-	if err := r.lead.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.lead.Close())
 	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.completed(list, "3")
 	all, _, err := list.All(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, x := range all {
 		if x.Status != task.Completed {
 			t.Errorf("%+v", x)
@@ -151,25 +139,19 @@ func TestTasksWithoutALeader(t *testing.T) {
 		}
 		return ready == 2
 	})
-	if err := r.lead.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.lead.Close())
 	add := func(n board.NewTask, name string) task.ID {
 		t.Helper()
 		n.Subject, n.Description = name, "touch "+filepath.Join(dir, name)
 		got, err := board.Of(r.op).AddTask(ctx, "board", n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return got.Task.ID
 	}
 	first := add(board.NewTask{}, "first")
 	second := add(board.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
 	forged := add(board.NewTask{}, "forged")
 	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := list.Assign(ctx, forged, "ann", "team-lead", time.Now()); err != nil {
 		t.Fatal(err)
 	}

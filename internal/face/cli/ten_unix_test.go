@@ -39,9 +39,7 @@ func (h *homeTree) twoCores() string {
 func shipped(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "waggle")
-	if err := testenv.Program(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Program(path))
 	return path
 }
 
@@ -50,21 +48,15 @@ func (h *homeTree) fakeITerm() {
 	h.t.Helper()
 	testenv.Require(h.t, "setsid")
 	a, err := txtar.ParseFile("testdata/script/iterm2.txtar")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	for _, f := range a.Files {
 		if f.Name == "bin/it2" {
-			if err := os.Chmod(h.write("bin/it2", string(f.Data)), 0o700); err != nil {
-				h.t.Fatal(err)
-			}
+			must(h.t, os.Chmod(h.write("bin/it2", string(f.Data)), 0o700))
 		}
 	}
 	profiles := filepath.Join(h.dir, "home/Library/Application Support/iTerm2/DynamicProfiles")
 	for _, d := range []string{profiles, filepath.Join(h.work, "panes")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.t, os.MkdirAll(d, 0o700))
 	}
 	h.env = append(h.env, "PATH="+filepath.Join(h.work, "bin")+":"+os.Getenv("PATH"), "WORK="+h.work,
 		"ITERM_SESSION_ID=w0t0p0:00000000-0000-4000-8000-000000000000")
@@ -188,9 +180,7 @@ func (h *homeTree) bringUp(team, backend string, n int) broughtUp {
 		pids[m.PID] = true
 		if m.PID != st.Leader.PID { // its parent holds its terminal
 			up, err := spawn.Ancestors(m.PID)
-			if err != nil {
-				h.t.Fatal(err)
-			}
+			must(h.t, err)
 			pids[up[0].PID] = true
 		}
 	}
@@ -291,14 +281,10 @@ func (h *homeTree) slowShells() {
 	h.t.Helper()
 	slow := "echo $0 >> " + filepath.Join(h.dir, "shells") + "\nsleep 10\n"
 	for _, f := range []string{".zshrc", ".zshenv", ".bashrc", ".bash_profile", ".profile"} {
-		if err := os.WriteFile(filepath.Join(h.dir, "home", f), []byte(slow), 0o600); err != nil {
-			h.t.Fatal(err)
-		}
+		must(h.t, os.WriteFile(filepath.Join(h.dir, "home", f), []byte(slow), 0o600))
 	}
 	shell := h.write("slowsh", "#!/bin/sh\n"+slow+"exec /bin/sh \"$@\"\n")
-	if err := os.Chmod(shell, 0o700); err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, os.Chmod(shell, 0o700))
 	h.env = append(h.env, "SHELL="+shell, "BASH_ENV="+filepath.Join(h.dir, "home", ".bashrc"), "ENV="+filepath.Join(h.dir, "home", ".profile"))
 }
 

@@ -45,13 +45,9 @@ func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 func startTerminal(t testing.TB, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	blocking, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err = errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()))
 	f := os.NewFile(uintptr(fd), "far end") // its Close ends a Read
 	x := &terminal{t: t, cmd: cmd, tty: f, more: make(chan struct{}, 1), done: make(chan struct{})}
 	go x.read()
@@ -84,9 +80,7 @@ func (x *terminal) read() {
 // closes closes the terminal, as the end of a terminal emulator or of a connection does.
 func (x *terminal) closes() {
 	x.t.Helper()
-	if err := x.tty.Close(); err != nil {
-		x.t.Fatal(err)
-	}
+	must(x.t, x.tty.Close())
 	<-x.done
 }
 
@@ -161,9 +155,7 @@ func TestPrompt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"made\"'}]\n"
-	if err := os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600))
 	x := onTerminal(t, dir, "run", "w.yaml", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("allow it?")
 	if !strings.Contains(x.text(), `  | touch "made"`) {
@@ -188,9 +180,7 @@ func TestPromptDeny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
 	// A found file is shown and asked about first.
 	x := onTerminal(t, dir, "run", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("run it? [y/N]")
@@ -221,9 +211,7 @@ func TestConfirmNo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
 	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.press("y\n") // before the question
 	x.wait("run it? [y/N]")
@@ -242,9 +230,7 @@ func TestConfirmAgain(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	file := "team: again\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"true\"}]\npolicy: {allow: [\"Bash(true)\"]}\n"
 	for _, d := range []string{dir, other} {
-		if err := os.WriteFile(filepath.Join(d, "waggle.yaml"), []byte(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(d, "waggle.yaml"), []byte(file), 0o600))
 	}
 	const short = "unchanged since you accepted it"
 	asks := func(in string, again bool) *terminal {
@@ -270,9 +256,7 @@ func TestConfirmAgain(t *testing.T) {
 	x.presses("v", "Its text:")
 	says(x, "y", "exit 0", 0)
 	says(asks(other, false), "n", "not run", 6)
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file+"# changed\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file+"# changed\n"), 0o600))
 	says(asks(dir, false), "n", "not run", 6)
 }
 

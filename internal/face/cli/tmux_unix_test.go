@@ -33,20 +33,14 @@ func newTmux(t *testing.T, file string) *inTmux {
 	testenv.Require(t, "tmux")
 	dir := fmt.Sprintf("/tmp/wt%010d", rand.Uint32()) // short: sockets lie in it; of one length, for screens
 	err := os.Mkdir(dir, 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(dir + "-trees") })
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
 	u := &inTmux{t: t, dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
-	if err := os.Mkdir(u.root, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(u.root, 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
 	bin := filepath.Dir(binary(t))
 	cmd := exec.Command(testenv.Require(t, "tmux"), "-f", os.DevNull, "-S", u.socket, "new-session", "-d", "-s", "mine", "-x", "200", "-y", "50", "env", "ENV=", "PS1=> ", "sh")
 	cmd.Dir = dir
@@ -163,9 +157,7 @@ func TestUpInTmux(t *testing.T) {
 
 	// One that ends by itself comes back in another pane, and nobody has closed the first.
 	was := u.status().Members[0]
-	if err := syscall.Kill(was.PID, syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(was.PID, syscall.SIGINT))
 	u.until("ann is back", func() bool {
 		m := u.status().Members[0]
 		return m.PID != was.PID && m.Ready != nil && len(u.panes()) == 3 && slices.Contains(u.panes(), "ann blue 0")

@@ -33,9 +33,7 @@ members: [{name: ann, agent: exec, backend: process, restart: %s}]
 	if err == nil {
 		err = worker.Kill()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h, id
 }
 
@@ -52,9 +50,7 @@ func (h *homeTree) process(file string) spawn.Identity {
 		return err == nil
 	})
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return id
 }
 

@@ -44,9 +44,7 @@ func openTop(b *testing.B, program string, op operator.Operator) (t *shownTop, e
 	t.cmd.Env = append(slices.Clone(op.Environ), "TERM=xterm-256color", "NO_COLOR=1")
 	t.at = time.Now()
 	f, err := pty.StartWithSize(t.cmd, &pty.Winsize{Cols: 120, Rows: 60})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	read := make(chan struct{})
 	go func() { // until f is closed
 		defer close(read)
@@ -180,15 +178,11 @@ func BenchmarkTopUnseen(b *testing.B) {
 func idle(b *testing.B, t *shownTop, do func()) {
 	rest(b, 10*time.Second) // until the work of the start is over
 	id, err := spawn.Identify(t.cmd.Process.Pid)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	id.Inside = true // the process of the screen alone, without those below it
 	use := func() time.Duration {
 		used, err := spawn.UsageOf(id)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		return used[0].CPU
 	}
 	const seconds = 30

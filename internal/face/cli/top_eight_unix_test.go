@@ -48,9 +48,7 @@ func TestEightQuestions(t *testing.T) {
 	u := newTmux(t, eightTeam)
 	u.repository(git)
 	left := "team: left\nsandbox: {mode: off}\npolicy: {allow: [\"Bash(sh make.sh)\"]}\nmembers: [{name: zoe, agent: exec, worktree: true}]\ntasks: [{subject: change, owner: zoe, instructions: sh make.sh}]\n"
-	if err := os.WriteFile(filepath.Join(u.dir, "left.yaml"), []byte(left), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "left.yaml"), []byte(left), 0o600))
 	u.does(0, "run", "left.yaml", "--headless", "--quiet")
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "worked")
@@ -65,14 +63,10 @@ func TestEightQuestions(t *testing.T) {
 			PID  int
 		}
 	}
-	if err := json.Unmarshal([]byte(u.does(0, "status", "--json", "--team", "worked")), &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(u.does(0, "status", "--json", "--team", "worked")), &st))
 	for _, m := range st.Members {
 		if m.Name == "bob" {
-			if err := syscall.Kill(m.PID, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Kill(m.PID, syscall.SIGKILL))
 		}
 	}
 	u.shows("?  bob          failed")
@@ -120,9 +114,7 @@ func TestEightQuestions(t *testing.T) {
 	}
 	// The page that names the commands has all of them, and no answer is longer than a small screen.
 	page, err := os.ReadFile("../../../docs/guide/watch.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u.leaves()
 	u.tmux("resize-window", "-t", "mine:", "-x", "80", "-y", "24")
 	for i, q := range questions {

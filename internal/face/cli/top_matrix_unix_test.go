@@ -75,9 +75,7 @@ func (m *matrix) size(w, h int) {
 func (m *matrix) pid() int {
 	m.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(m.tmux("display-message", "-p", "-t", m.pane, "#{pane_pid}")))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 	return pid
 }
 
@@ -210,14 +208,10 @@ var noAnswers = []struct {
 	{"while it was stopped", func(m *matrix) {
 		m.on("alice")
 		m.settle(4 * time.Second)
-		if err := syscall.Kill(m.pid(), syscall.SIGSTOP); err != nil {
-			m.t.Fatal(err)
-		}
+		must(m.t, syscall.Kill(m.pid(), syscall.SIGSTOP))
 		m.key("a")
 		m.settle(700 * time.Millisecond)
-		if err := syscall.Kill(m.pid(), syscall.SIGCONT); err != nil {
-			m.t.Fatal(err)
-		}
+		must(m.t, syscall.Kill(m.pid(), syscall.SIGCONT))
 	}},
 	{"a wrong handle", func(m *matrix) {
 		m.begins("hal")
@@ -293,9 +287,7 @@ func (m *matrix) ends(sig syscall.Signal) {
 	m.opens()
 	m.begins("hal")
 	m.words(m.handles["hal"])
-	if err := syscall.Kill(m.pid(), sig); err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, syscall.Kill(m.pid(), sig))
 	pane := m.pane
 	m.until("the screen has ended", func() bool {
 		return !strings.Contains(m.tmux("list-panes", "-a", "-F", "#{pane_id} "), pane+" ")
@@ -389,9 +381,7 @@ func (m *matrix) lead(sig syscall.Signal) {
 	if err == nil {
 		err = syscall.Kill(n, sig)
 	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must(m.t, err)
 }
 
 // TestTopMatrix does everything to the full screen in a real terminal that is no answer, and then runs the

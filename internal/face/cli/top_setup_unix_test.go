@@ -48,9 +48,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	made := func(what string) []string {
 		t.Helper()
 		paths, err := filepath.Glob(filepath.Join(u.dir+"-trees", "*", "*", what))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return paths
 	}
 	begins("cat one", "found "+filepath.Join(u.dir, "waggle.yaml"))
@@ -68,9 +66,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	u.does(0, "new", "exec", "cat two")
 	u.until("it has run again", func() bool { return len(made("once")) == 2 })
 
-	if err := os.WriteFile(filepath.Join(u.dir, "waggle.yaml"), []byte(file("again")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "waggle.yaml"), []byte(file("again")), 0o600))
 	begins("cat three", "has changed since you accepted it")
 	u.shows("| touch again")
 	answers("d")

@@ -44,9 +44,7 @@ const shellTeam = "team: prompt\nsandbox: {mode: off}\n%smembers: [{name: alice,
 // led starts the team and waits until both ask.
 func (s *shellSession) led(t *testing.T, more string) {
 	t.Helper()
-	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}))
 	s.file(fmt.Sprintf(shellTeam, more))
 	t.Cleanup(func() { s.sweep() })
 	s.press("$W up -d w.yaml\n")
@@ -63,9 +61,7 @@ func TestTopInShell(t *testing.T) {
 	s.settled()
 	s.answeredOnScreen("what was typed before", 0)
 	for _, typed := range []string{"", "a"} {
-		if err := syscall.Kill(s.job(), syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(s.job(), syscall.SIGSTOP))
 		s.next("[status 147]")
 		s.shown("fg\n" + typed)
 		s.press("a") // at once

@@ -255,9 +255,7 @@ func TestTopTwoScreens(t *testing.T) {
 			return len(shown) == len(panes)
 		})
 		var doc struct{ Answer struct{ At time.Time } }
-		if err := json.Unmarshal([]byte(u.does(0, "show", handles[name], "--json", "--team", "api")), &doc); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(u.does(0, "show", handles[name], "--json", "--team", "api")), &doc))
 		t.Logf("%s: %s and %s after its record", name, shown["%0"].Sub(doc.Answer.At), shown["%1"].Sub(doc.Answer.At))
 		best = min(best, max(shown["%0"].Sub(doc.Answer.At), shown["%1"].Sub(doc.Answer.At)))
 		apart = min(apart, shown["%0"].Sub(shown["%1"]).Abs())
@@ -274,16 +272,12 @@ func TestTopEdits(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	u := newTmux(t, "team: edits\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: make, owner: ann, instructions: \"touch wrong; touch also\"}]\n")
-	if err := os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {allow: [o], new: [y]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {allow: [o], new: [y]}\n"), 0o600))
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "edits")
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	for name, text := range map[string]string{"slow": "", "edit.sh": "if [ -e slow ]; then rm slow; echo it waits; sleep 600; fi\nsed -i s/wrong/right/ \"$1\"\n"} {
-		if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
 	}
 	u.types("EDITOR='sh edit.sh' waggle top --config config.yaml")
 	u.shows("edits/ann asks")
@@ -306,9 +300,7 @@ func TestTopEdits(t *testing.T) {
 		t.Error("what was asked ran too")
 	}
 	u.leaves()
-	if err := os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {alow: [o]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {alow: [o]}\n"), 0o600))
 	u.types("clear; waggle top --config config.yaml")
 	u.shows("there is no command alow")
 }
@@ -336,9 +328,7 @@ func (u *inTmux) repository(git string) func(args ...string) string {
 		return strings.TrimSpace(string(out))
 	}
 	for name, text := range map[string]string{"made.txt": "one\n", "make.sh": "echo zwei >> made.txt\n", ".gitignore": "/root\n/s\n/t\n/trees\n"} {
-		if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
-			u.t.Fatal(err)
-		}
+		must(u.t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
 	}
 	run("init", "-q", "-b", "main")
 	run("config", "user.name", "A Person")
@@ -401,9 +391,7 @@ func TestTopMerges(t *testing.T) {
 	}
 	tree := run("worktree", "list", "--porcelain")
 	path, _, _ := strings.Cut(strings.TrimPrefix(tree[strings.LastIndex(tree, "worktree "):], "worktree "), "\n")
-	if err := os.WriteFile(filepath.Join(path, "made.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(path, "made.txt"), []byte("one\ntwo\n"), 0o600))
 	u.presses("g")
 	u.shows("Enter merges")
 	u.words("two")
@@ -426,9 +414,7 @@ func TestTopPlainMerges(t *testing.T) {
 	u.types("waggle top --plain")
 	u.shows("+zwei")
 	u.shows("merge the work of ann?")
-	if err := os.WriteFile(filepath.Join(u.dir, "made.txt"), []byte("dirty\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(u.dir, "made.txt"), []byte("dirty\n"), 0o600))
 	if out, code := u.waggle("merge", "ann", "--team", "worked"); code != 6 {
 		t.Fatalf("%d: %s", code, out)
 	}

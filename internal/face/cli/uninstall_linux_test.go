@@ -17,11 +17,7 @@ func installed(s *shellSession, prefix string) {
 		install.RecordName: fmt.Sprintf("waggle-install 1\nversion v1\nfile %x bin/waggle\n", sha256.Sum256([]byte("program"))),
 	} {
 		path := filepath.Join(s.dir, prefix, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			s.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
+		must(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(s.t, os.WriteFile(path, []byte(text), 0o644))
 	}
 }

@@ -62,17 +62,13 @@ func TestVerifyTampered(t *testing.T) {
 		t.Fatal(snaps, err)
 	}
 	good, err := os.ReadFile(snaps[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, body, _ := bytes.Cut(good, []byte("\n"))
 	head, state, _ := bytes.Cut(body, []byte("\n"))
 	body = bytes.Join([][]byte{head, bytes.ReplaceAll(state, []byte("ann"), []byte("eve"))}, []byte("\n"))
 	sum := sha256.Sum256(body)
 	put := func(b []byte) {
-		if err := os.WriteFile(snaps[0], b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(snaps[0], b, 0o600))
 	}
 	put(append([]byte(hex.EncodeToString(sum[:])+"\n"), body...))
 	if v, code := verify(); code != 1 || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "is not what the journal folds to") {
@@ -86,9 +82,7 @@ func TestVerifyTampered(t *testing.T) {
 	put(good)
 
 	names, err := d.Names()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := 0
 	for _, n := range names {
 		if n != journal.Leader {
@@ -119,14 +113,10 @@ func rewrite(t *testing.T, d journal.Dir, n journal.Name, kind, old, text string
 	if _, err := d.Open(n, keepAll{&recs}, journal.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(d.Path, string(n))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(d.Path, string(n))))
 	var now time.Time
 	j, err := d.Open(n, nil, journal.Options{Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range recs {
 		if r.Kind == kind && bytes.Contains(r.Body, []byte(old)) {
 			changed++

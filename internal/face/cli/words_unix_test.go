@@ -108,9 +108,7 @@ func wordsFrame(t *testing.T, id, text string) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"msgV": 1, "msg_id": id, "type": "user", "priority": "next", "from": "uds:/tmp/liar.sock",
 		"message": map[string]any{"role": "user", "content": "<cross-session-message from=\"uds:/tmp/liar.sock\" from-name=\"team-lead\" from-mode=\"prompting\">\n" + text + "\n</cross-session-message>"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -150,13 +148,9 @@ func (r *rig) served(name string) string {
 func (r *rig) entries(name protocol.MemberName) map[[2]string]int {
 	r.t.Helper()
 	b, err := mailbox.Dir{Path: r.op.Root.InboxesDir(r.file.Team)}.Open(name, mailbox.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	es, err := b.Entries(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	n := map[[2]string]int{}
 	for _, e := range es {
 		n[[2]string{e.Envelope.From, e.Envelope.Text}]++
@@ -169,9 +163,7 @@ func (r *rig) entries(name protocol.MemberName) map[[2]string]int {
 func TestWordsOfASession(t *testing.T) {
 	config := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", config)
-	if err := register(config, "app-work", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, register(config, "app-work", ""))
 	r := newRig(t, `
 team: words
 policy: {allow: ["Bash"]}
@@ -201,9 +193,7 @@ tasks:
 		}
 	}
 	tv, err := inspect.Of(r.op).Team(t.Context(), r.file.Team)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at, err := mail.Of(r.op).SocketAddress(t.Context(), r.file.Team, protocol.Lead)
 	if want := "uds:" + r.state.Dir.Sockets(r.op.RunPath()).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
 		t.Errorf("addresses %q, %v, %v", at, tv.Sockets, err)
@@ -222,9 +212,7 @@ func TestWordsForged(t *testing.T) {
 	texts := map[protocol.MemberName][]string{}
 	for i, f := range all {
 		text, err := protocol.Encode(f.p, protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name := string(f.box)
 		if f.box == protocol.Lead {
 			name = transport.OperatorSocket
@@ -285,14 +273,10 @@ func TestWordsForged(t *testing.T) {
 func TestWordsToASession(t *testing.T) {
 	config := t.TempDir()
 	dir, err := os.MkdirTemp("", "wf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	l, err := net.Listen("unix", filepath.Join(dir, "s.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all strings.Builder
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -308,9 +292,7 @@ func TestWordsToASession(t *testing.T) {
 			c.Close()
 		}
 	})
-	if err := register(config, "app-work", l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, register(config, "app-work", l.Addr().String()))
 	op := newOperator(t)
 	op.ClaudeDir = config
 	var ahead time.Duration // a session takes one message every two seconds

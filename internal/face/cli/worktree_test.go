@@ -63,21 +63,15 @@ func (f *forest) git(args ...string) string {
 
 func (f *forest) write(name, text string) {
 	f.t.Helper()
-	if err := os.MkdirAll(f.repo, 0o755); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(f.repo, name), []byte(text), 0o644); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, os.MkdirAll(f.repo, 0o755))
+	must(f.t, os.WriteFile(filepath.Join(f.repo, name), []byte(text), 0o644))
 }
 
 // file is a team file that lies in the repository.
 func (f *forest) file(yaml string) *teamfile.File {
 	f.t.Helper()
 	file, err := teamfile.ParseFile(filepath.Join(f.repo, "waggle.yaml"), []byte(yaml))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return file
 }
 
@@ -121,13 +115,9 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
 	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	start := func(dir string, env ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -155,19 +145,13 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 			t.Errorf("%+v, %v", st, err)
 		}
 	}
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Journal.Refresh(t.Context()))
 	if m, ok := s.Lead.Member("bob"); !ok || m.Process != nil {
 		t.Errorf("it is on record as started: %+v", m.Process)
 	}
 	// The worktree is removed, and a link to the main checkout has its place.
-	if err := os.RemoveAll(added.WorktreePath); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(f.repo, added.WorktreePath); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(added.WorktreePath))
+	must(t, os.Symlink(f.repo, added.WorktreePath))
 	start(added.Cwd)
 }
 
@@ -177,21 +161,15 @@ func TestSessionsShareAWorktree(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
 	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &rig{t: t, op: f.op, file: file, state: s}
 	if r.lead, err = process.Of(f.op).Lead(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.lead.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, r.lead.Refresh(t.Context()))
 	f.git("-C", added.WorktreePath, "commit", "--quiet", "--allow-empty", "--message", "mine")
 	f.git("worktree", "remove", added.WorktreePath)
 	log := filepath.Join(f.op.Root.MemberDir(s.Team, "bob"), "output.log")
@@ -213,9 +191,7 @@ func TestJoinFails(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
 	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	noGit, noPlace := f.op, f.op
 	noGit.Environ, noPlace.Worktrees = []string{"PATH=" + t.TempDir()}, ""
 	elsewhere := file.Members[0]
@@ -235,13 +211,9 @@ func TestJoinFails(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		reg, err := team.Open(f.op.Root, s.Team, team.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cfg, err := reg.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if m, ok := cfg.Member("bob"); ok && !m.Gone() {
 			t.Errorf("%s: it is registered", c.says)
 		}
