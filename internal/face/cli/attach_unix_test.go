@@ -19,7 +19,7 @@ func TestAttach(t *testing.T) {
 	go1 := filepath.Join(dir, "go")
 	file := "team: look\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec}]\n" +
 		"tasks: [{subject: s, owner: alice, instructions: 'echo first; until test -e go; do sleep 0.05; done; echo last'}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "w.yaml"), file)
 	where := []string{"--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state")}
 	run := onTerminal(t, dir, append([]string{"run", "w.yaml"}, where...)...)
 	run.wait(`task 1 "s"`)
@@ -42,7 +42,7 @@ func TestAttach(t *testing.T) {
 	}
 	two := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
 	two.wait("first")
-	must(t, os.WriteFile(go1, nil, 0o600))
+	writeFile(t, go1, "")
 	two.wait("last")
 	two.wait("alice has ended")
 	if code := run.exit(); code != 0 {
@@ -62,15 +62,14 @@ func TestPanes(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	file := "team: panes\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec, backend: tmux}, {name: bob, agent: exec, backend: tmux}]\n" +
 		"tasks: [{subject: a, owner: alice, instructions: 'echo pane; test -t 1 || echo piped'}, {subject: b, owner: bob, instructions: 'true'}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "w.yaml"), file)
 	t.Setenv("TMUX", "")
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	x := onTerminal(t, dir, "run", "w.yaml", "--headless", "--keep", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "s"))
 	if code := x.exit(); code != 0 {
 		t.Fatalf("exit %d:\n%s", code, x.text())
 	}
-	config, err := os.ReadFile(filepath.Join(dir, "root", "teams", "panes", "config.json"))
-	must(t, err)
+	config := readFile(t, filepath.Join(dir, "root", "teams", "panes", "config.json"))
 	for _, want := range []string{`"tmuxPaneId": "%0"`, `"tmuxPaneId": "%1"`, `"backendType": "tmux"`} {
 		if !strings.Contains(string(config), want) {
 			t.Errorf("the registry does not have %s:\n%s", want, config)

@@ -12,7 +12,6 @@ import (
 
 // TestUpBesideStatus: up succeeds while other processes run status on the same team again and again.
 func TestUpBesideStatus(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("api")

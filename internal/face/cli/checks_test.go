@@ -21,8 +21,7 @@ import (
 func TestChecks(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	example, err := os.ReadFile("../../../examples/checks/waggle.yaml")
-	must(t, err)
+	example := readFile(t, "../../../examples/checks/waggle.yaml")
 	good := map[string]string{
 		"go.mod":    "module scratch\n\ngo 1.24\n",
 		"a.go":      "package scratch\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n",
@@ -60,7 +59,7 @@ func TestChecks(t *testing.T) {
 			}
 			for n, s := range files {
 				p := filepath.Join(dir, n)
-				must(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(s), 0o644)))
+				writeFile(t, p, s)
 			}
 			exit, rep := runFile(t, dir, "examples/checks/waggle.yaml")
 			if exit != c.exit || rep.Exit != c.exit {

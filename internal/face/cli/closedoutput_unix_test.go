@@ -62,7 +62,6 @@ func TestClosedOutput(t *testing.T) {
 // TestClosedReader: a team that is up goes on to be led when nobody reads what up writes; a command that
 // follows ends with its reader, and marks nothing as read that was not shown.
 func TestClosedReader(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("piped")
@@ -114,7 +113,6 @@ func TestClosedReader(t *testing.T) {
 // TestClosedStreams: a run and a team come up, go on and end in order, whichever of their streams is closed, full or unread;
 // an output that has no space is exit 1.
 func TestClosedStreams(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("piped")
@@ -162,7 +160,6 @@ func TestClosedStreams(t *testing.T) {
 // TestHangupOfRun: a run without a terminal that gets SIGHUP in the middle of its tasks ends its members in order, and
 // writes its report.
 func TestHangupOfRun(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("hangups are ignored here, as nohup does: nothing hears of them")

@@ -27,10 +27,8 @@ func limit(t *testing.T, pid int, most uint64) (before uint64) {
 // The leader goes on. When it may have more descriptors, each task that was taken is done
 // once, the member runs again, and a start that failed for lack of descriptors does not count.
 func TestFewDescriptors(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.must("up", h.write("few.yaml", "team: few\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec, restart: {most: 1, backoff: 100ms}}]\n"), "--detach", "--quiet")
+	h := newTeam(t, "few", "team: few\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec, restart: {most: 1, backoff: 100ms}}]\n")
 	leader := h.status("few").Leader.PID
 	taken := map[string]bool{}
 	give := func(id string) {

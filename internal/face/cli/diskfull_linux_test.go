@@ -56,7 +56,6 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 // word that a command has taken is done once. When there is room again the team goes on
 // without a command.
 func TestDiskFull(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")

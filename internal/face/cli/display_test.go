@@ -28,8 +28,7 @@ type displayCase struct{ Name, Command, Shown string }
 
 func displayCases(t *testing.T) []displayCase {
 	t.Helper()
-	data, err := os.ReadFile("testdata/display.json")
-	must(t, err)
+	data := readFile(t, "testdata/display.json")
 	var cases []displayCase
 	must(t, json.Unmarshal(data, &cases))
 	return cases

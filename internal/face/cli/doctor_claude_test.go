@@ -32,8 +32,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 		must(t, os.MkdirAll(d, 0o700))
 	}
 	writeFile(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
-	id, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	id := identify(t, os.Getpid())
 	writeFile(t, filepath.Join(config, "sessions", fmt.Sprintf("%d.json", id.PID)),
 		fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":"s-1","name":"mine","cwd":%q}`, id.PID, id.Start, filepath.Join(repo, "sub")))
 	writeFile(t, filepath.Join(config, "sessions", "1.json"), `{"pid":1,"procStart":"99999999999","sessionId":"s-dead","name":"dead"}`)
@@ -99,9 +98,4 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	check("an upgrade removed it", "note: "+name+" has hooks that do nothing: "+program+" in "+local)
 	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
 	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o600))
 }

@@ -191,8 +191,7 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 		t.Fatalf("%+v", v.Problems)
 	}
 	file := filepath.Join(c.s.Dir.JournalOf(c.askers[0].writer.Instance), "00000001.jsonl")
-	data, err := os.ReadFile(file)
-	must(t, err)
+	data := readFile(t, file)
 	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	must(t, os.WriteFile(file, bytes.Join(lines[:len(lines)-1], nil), 0o600))
 	for range 2 {
@@ -220,11 +219,9 @@ func TestAcknowledge(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	file := filepath.Join(c.s.Dir.LeaderJournal(), "00000001.jsonl")
-	before, err := os.ReadFile(file)
-	must(t, err)
+	before := readFile(t, file)
 	certain := filepath.Join(c.s.Dir.LeaderJournal(), journal.CertainName)
-	last, err := os.ReadFile(certain)
-	must(t, err)
+	last := readFile(t, certain)
 	first := decide.Answer{ID: string(a.w.Calls[0].ID), Allow: true}
 	_, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{first})
 	must(t, err)

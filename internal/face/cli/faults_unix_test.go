@@ -328,7 +328,7 @@ func TestFaultTable(t *testing.T) {
 	})
 	testenv.Measured(t, "%d pairs of damage and file, %d cells, %d not as stated, slowest %v", len(pairs), table.cells, table.failed, table.slowest.Round(10*time.Millisecond))
 	if path := os.Getenv("WAGGLE_FAULT_TABLE"); path != "" {
-		must(t, os.WriteFile(path, []byte(table.String()), 0o600))
+		writeFile(t, path, table.String())
 	}
 }
 
@@ -352,7 +352,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	work := t.TempDir()
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
-	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	writeFile(t, file, faultyTeam)
 	owns(t, f.op.Home.Path, work)
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
@@ -581,8 +581,7 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 		return
 	}
 	_ = os.MkdirAll(filepath.Dir(path), 0o700)
-	data, err := os.ReadFile(from)
-	must(t, err)
+	data := readFile(t, from)
 	put(t, path, data)
 }
 

@@ -21,16 +21,13 @@ import (
 // mark, and a process that the user's shell runs with it, outlive stop, down and gc, which
 // report pid and program. A process that the member itself has left behind is ended.
 func TestDownKeepsForeign(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	tmux := testenv.Require(t, "tmux")
-	h := newHome(t, "waggle")
-	h.ends("shared")
-	h.must("up", h.write("shared.yaml", `
+	h := newTeam(t, "shared", `
 team: shared
 policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, backend: process}]
-`), "--detach", "--quiet")
+`)
 	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.pid; sleep 302", "--team", "shared")
 	o := h.operator()
 	s, err := o.Open(t.Context(), "shared", operator.Act)
@@ -119,13 +116,11 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 // reports the pid and command of the process, or the leader's log has them.
 func TestSweepSays(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("swept")
-	h.must("up", h.write("swept.yaml", `
+	h := newTeam(t, "swept", `
 team: swept
 policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process, restart: never}]
-`), "--detach", "--quiet")
+`)
 	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.tmp; mv left.tmp left.pid; sleep 302", "--team", "swept")
 	id := h.process("left.pid")
 	st := h.status("swept")
@@ -143,8 +138,7 @@ members: [{name: ann, agent: exec, backend: process, restart: never}]
 	o := h.operator()
 	known, err := o.Home.Find(o.RootURL, "swept")
 	must(t, err)
-	log, err := os.ReadFile(filepath.Join(known[0].Path, "leader.log"))
-	must(t, err)
+	log := readFile(t, filepath.Join(known[0].Path, "leader.log"))
 	said += string(log)
 	if want := fmt.Sprintf("pid %d (sleep 301)", id.PID); !strings.Contains(said, want) || id.Alive() {
 		t.Errorf("down does not say %q; it runs: %v\n%s", want, id.Alive(), said)

@@ -14,7 +14,6 @@ import (
 // TestEndsOnAFullDisk: no byte of STATE and of the wire tree can be written, and members
 // and whole teams are ended all the same, by their process records, in the full run in their time.
 func TestEndsOnAFullDisk(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")

@@ -167,8 +167,7 @@ func TestGCRecycledPane(t *testing.T) {
 	t.Cleanup(func() { tmux("kill-server") })
 	pid, err := strconv.Atoi(f[0])
 	must(t, err)
-	server, err := spawn.Identify(pid)
-	must(t, err)
+	server := identify(t, pid)
 	l := newLeavings(t)
 	gone := older(l.process())
 	l.member("ann", gone, true)
@@ -177,7 +176,7 @@ func TestGCRecycledPane(t *testing.T) {
 			"place": spawn.Place{Holder: &gone, Pane: &spawn.Pane{Server: now, Socket: socket, ID: f[1]}}})
 		must(t, err)
 		must(t, os.MkdirAll(l.s.Dir.Processes(), 0o700))
-		must(t, os.WriteFile(filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data, 0o600))
+		writeFile(t, filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data)
 	}
 	if _, found := l.gc(true); !slices.Equal(found, []string{"pane ann 0", "pane ann 0"}) {
 		t.Errorf("%q", found)
@@ -209,7 +208,7 @@ func TestGCOrphans(t *testing.T) {
 	}
 	leave := fmt.Sprintf("i=0; while [ $i -lt %d ]; do setsid sleep 300 & echo $!; i=$((i+1)); done >$1.tmp; mv $1.tmp pids.$1; wait\n", n/members)
 	for name, text := range map[string]string{"waggle.yaml": file + tasks, "leave.sh": leave} {
-		must(t, os.WriteFile(filepath.Join(work, name), []byte(text), 0o600))
+		writeFile(t, filepath.Join(work, name), text)
 	}
 	cmd := exec.Command(binary(t), "run", "waggle.yaml", "--root", op.Root.Path, "--state", op.Home.Path)
 	cmd.Dir = work
@@ -251,13 +250,11 @@ func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
 		return len(files) >= members
 	}, func() string { return fmt.Sprintf("noted: %q", files) })
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		must(t, err)
+		b := readFile(t, f)
 		for _, s := range strings.Fields(string(b)) {
 			pid, err := strconv.Atoi(s)
 			must(t, err)
-			id, err := spawn.Identify(pid)
-			must(t, err)
+			id := identify(t, pid)
 			ids = append(ids, id)
 		}
 	}

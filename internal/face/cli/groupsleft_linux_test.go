@@ -32,12 +32,9 @@ func delegated(t *testing.T) string {
 // TestGroupsOfThoseWhoLeft: the control group of a member that has ended goes with it, by
 // handshake or by force, while its team goes on.
 func TestGroupsOfThoseWhoLeft(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	dir := delegated(t)
-	h := newHome(t, "waggle")
-	h.must("up", h.write("left.yaml", "team: left\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}, {name: cy, agent: exec}]\n"), "--detach", "--quiet")
-	t.Cleanup(func() { h.waggle("down", "--force", "left") })
+	h := newTeam(t, "left", "team: left\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}, {name: cy, agent: exec}]\n")
 	homes, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", "left-*"))
 	if err != nil || len(homes) != 1 {
 		t.Fatalf("state of the team: %q %v", homes, err)
@@ -68,16 +65,13 @@ func TestDownOfANewerRegistry(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"down", "newer"}, {"down", "--force", "newer"}} {
 		t.Run(args[1], func(t *testing.T) {
-			h := newHome(t, "waggle")
-			h.must("up", h.write("newer.yaml", "team: newer\nmembers: [{name: ann, agent: exec}]\n"), "--detach", "--quiet")
-			t.Cleanup(func() { h.waggle("down", "--force", "newer") })
+			h := newTeam(t, "newer", "team: newer\nmembers: [{name: ann, agent: exec}]\n")
 			st := h.status("newer")
 			ids := []int{st.Leader.PID, st.Members[0].PID}
 			path := filepath.Join(h.dir, "root", "teams", "newer", "config.json")
-			b, err := os.ReadFile(path)
-			must(t, err)
+			b := readFile(t, path)
 			b = bytes.Replace(b, []byte("\"1.4.0\""), []byte("\"99.0.0\""), 1)
-			must(t, os.WriteFile(path, b, 0o600))
+			writeFile(t, path, b)
 			stdout, stderr, code := h.waggle(args...)
 			if code != 0 {
 				t.Errorf("exit %d\n%s%s", code, stdout, stderr)

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,7 +86,7 @@ func TestGuidesTyped(t *testing.T) {
 			continue
 		}
 		files = append(files, filepath.Join(dir, name+".txtar"))
-		must(t, os.WriteFile(files[len(files)-1], []byte(script), 0o600))
+		writeFile(t, files[len(files)-1], script)
 	}
 	if len(files) < 12 {
 		t.Errorf("%d pages have commands", len(files))

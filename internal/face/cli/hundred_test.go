@@ -62,8 +62,7 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	sleep := exec.Command("sleep", "600")
 	must(t, sleep.Start())
 	t.Cleanup(func() { sleep.Process.Kill(); sleep.Wait() })
-	id, err := spawn.Identify(sleep.Process.Pid)
-	must(t, err)
+	id := identify(t, sleep.Process.Pid)
 	for i := range n {
 		c.askers = append(c.askers, c.join(ctx, fmt.Sprintf("worker%d", i+1), id))
 	}

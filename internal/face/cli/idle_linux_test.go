@@ -22,13 +22,11 @@ func TestIdleTeam(t *testing.T) {
 	st := h.status("idle")
 	var workers []spawn.Identity
 	for _, m := range st.Members {
-		id, err := spawn.Identify(m.PID)
-		must(t, err)
+		id := identify(t, m.PID)
 		id.Inside = true // the worker alone, without the processes below it
 		workers = append(workers, id)
 	}
-	leader, err := spawn.Identify(st.Leader.PID)
-	must(t, err)
+	leader := identify(t, st.Leader.PID)
 	leader.Inside = true
 	ids := append(workers, leader)
 	use := func() []spawn.Usage {

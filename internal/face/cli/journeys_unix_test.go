@@ -136,7 +136,7 @@ func (u *inTmux) golden(name, got string) {
 	u.t.Helper()
 	file := goldenFile(name)
 	if *update {
-		must(u.t, os.WriteFile(file, []byte(got), 0o600))
+		writeFile(u.t, file, got)
 		return
 	}
 	want, err := os.ReadFile(file)

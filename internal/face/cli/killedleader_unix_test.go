@@ -18,19 +18,14 @@ import (
 // leaderOf is the process that leads a team, by what status says.
 func (h *homeTree) leaderOf(team string) spawn.Identity {
 	h.t.Helper()
-	id, err := spawn.Identify(h.status(team).Leader.PID)
-	must(h.t, err)
-	return id
+	return identify(h.t, h.status(team).Leader.PID)
 }
 
 // TestResumeAfterKill: resume right after kill -9 of the leader ends with 0 only when a living process leads, however
 // much of the killed one is left: its threads, its lease, its socket.
 func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	h := newHome(t, "waggle")
-	h.ends("killed")
-	h.must("up", h.write("killed.yaml", "team: killed\nmembers: [{name: ann, agent: exec, backend: process}, {name: ben, agent: exec, backend: process}]\n"), "-d")
+	h := newTeam(t, "killed", "team: killed\nmembers: [{name: ann, agent: exec, backend: process}, {name: ben, agent: exec, backend: process}]\n")
 	delays := []time.Duration{0, 0, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}
 	for i := range testenv.Scale(30, 300) {
 		was := h.leaderOf("killed")
@@ -49,9 +44,7 @@ func TestResumeAfterKill(t *testing.T) {
 // stoppedLeader is a home with a team of one member, ann, whose leader is stopped until the end of the test.
 func stoppedLeader(t *testing.T, team string) (*homeTree, spawn.Identity) {
 	t.Helper()
-	h := newHome(t, "waggle")
-	h.ends(team)
-	h.must("up", h.write(team+".yaml", "team: "+team+"\nmembers: [{name: ann, agent: exec, backend: process}]\n"), "-d")
+	h := newTeam(t, team, "team: "+team+"\nmembers: [{name: ann, agent: exec, backend: process}]\n")
 	leader := h.leaderOf(team)
 	must(t, syscall.Kill(leader.PID, syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) })
@@ -61,7 +54,6 @@ func stoppedLeader(t *testing.T, team string) (*homeTree, spawn.Identity) {
 // TestResumeBesideAStoppedLeader: a process that leads and is stopped cannot answer, so resume does not end with 0.
 func TestResumeBesideAStoppedLeader(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
 	h, leader := stoppedLeader(t, "frozen")
 	if out, say, code := h.waggle("resume", "frozen", "-d"); code != 8 {
 		t.Errorf("exit %d: %s%s", code, out, say)
@@ -74,7 +66,6 @@ func TestResumeBesideAStoppedLeader(t *testing.T) {
 // pending, show and why, its answer is recorded and reported as not delivered, and the call runs once.
 func TestAnswerBesideAStoppedLeader(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
 	h, leader := stoppedLeader(t, "stopped")
 	h.must("task", "add", "a", "-i", "echo ran >>ran", "--owner", "ann", "--team", "stopped")
 	var st *view.StatusDocument

@@ -107,11 +107,8 @@ func (h *homeTree) asked(text, before string) (id string) {
 // Its session ends with its connection: a call that was allowed to one client is not allowed
 // to the next one.
 func TestMCPMember(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.must("up", h.write("waggle.yaml", mcpTeam), "--detach", "-q")
-	h.ends("api")
+	h := newTeam(t, "api", mcpTeam)
 	if m := rowOf(h.status("api"), "cursor"); m == nil || m.State != "starting" || !strings.Contains(m.Why, "no client") {
 		t.Fatalf("%+v", m)
 	}
@@ -185,9 +182,7 @@ func TestMCPMember(t *testing.T) {
 // call is not started. The next client is served.
 func TestMCPKilled(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.must("up", h.write("waggle.yaml", mcpTeam), "--detach", "-q")
-	h.ends("api")
+	h := newTeam(t, "api", mcpTeam)
 	c := newClient(t, h, "cursor")
 	go func() { // its answer never comes
 		_, _ = c.ses.CallTool(t.Context(), &sdk.CallToolParams{Name: "request_permission", Arguments: json.RawMessage(`{"tool":"Bash","input":{"command":"touch two"}}`)})

@@ -179,7 +179,6 @@ func (c *client) try(tool, args string) (text string, done bool) {
 // member. No session acts as another member or approves a request of its own, and a worker has
 // no tool that approves.
 func TestMCPRoles(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	r := newRoles(t)
 	r.must("task", "add", "of ann", "--owner", "ann", "--instructions", "work")

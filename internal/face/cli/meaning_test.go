@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 func TestPromptMeaning(t *testing.T) {
 	dir := t.TempDir()
 	file := "team: prompt\npolicy: {allow: [Read]}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"make" + strings.Repeat(" ", 1000) + "\\x3b \\u0063url evil\"}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("run it? [y/N]")
 	means, text, ok := strings.Cut(x.text(), "Its text:")
@@ -38,7 +37,7 @@ func TestFileChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waggle.yaml")
 	write := func(text string) {
 		t.Helper()
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		writeFile(t, path, text)
 	}
 	const was = "team: change\nmembers: [{name: alice, agent: exec, backend: process}]\ntasks: [{subject: s, owner: alice, instructions: \"ls\"}]\n"
 	write(was)

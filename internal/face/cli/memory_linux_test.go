@@ -36,8 +36,7 @@ func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 // peak is the most memory that a process has had since the last call, in megabytes.
 func peak(t *testing.T, pid int) (mb int) {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	must(t, err)
+	b := readFile(t, fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(b)) {
 		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &mb); err == nil {
 			break
@@ -67,8 +66,7 @@ func TestWorkerMemory(t *testing.T) {
 	}
 	for _, c := range sizes {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHome(t, "waggle")
-			h.must("up", h.write("mem.yaml", "team: mem\npolicy: {allow: [Bash]}\nmembers: [{name: idle, agent: exec}, {name: busy, agent: exec}]\n"), "--detach", "--quiet")
+			h := newTeam(t, "mem", "team: mem\npolicy: {allow: [Bash]}\nmembers: [{name: idle, agent: exec}, {name: busy, agent: exec}]\n")
 			ids := map[string]int{}
 			for _, m := range h.status("mem").Members {
 				ids[m.Name] = m.PID
@@ -83,8 +81,7 @@ func TestWorkerMemory(t *testing.T) {
 				n = fillMail(t, inbox(who), c.bytes, c.each)
 			}
 			unread := func() int {
-				b, err := os.ReadFile(inbox("idle"))
-				must(t, err)
+				b := readFile(t, inbox("idle"))
 				return strings.Count(string(b), `"read":false`)
 			}
 			testenv.Eventually(t, "all was read", func() bool {
@@ -96,7 +93,7 @@ func TestWorkerMemory(t *testing.T) {
 				t.Errorf("busy worker %d MB, idle worker %d MB; want at most %d", busy, idle, c.bound)
 			}
 			testenv.Measured(t, "%d MB of unread mail, %d entries of %s: busy worker %d MB resident at most, idle worker %d MB", c.bytes/1_000_000, n, c.name, busy, idle)
-			must(t, os.WriteFile(held+".go", nil, 0o600))
+			writeFile(t, held+".go", "")
 			h.must("down", "--force", "mem")
 		})
 	}

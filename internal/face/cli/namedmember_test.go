@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -168,8 +167,7 @@ func TestNamedMember(t *testing.T) {
 // spoil changes a byte of the second line of a journal.
 func spoil(t *testing.T, path string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	must(t, err)
+	b := readFile(t, path)
 	b[bytes.IndexByte(b, '\n')+9] ^= 1
-	must(t, os.WriteFile(path, b, 0o600))
+	writeFile(t, path, b)
 }

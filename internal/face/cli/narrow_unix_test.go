@@ -4,7 +4,6 @@ package cli_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -164,8 +163,7 @@ func TestNarrow(t *testing.T) {
 			u.tmux("resize-window", "-t", "mine:", "-x", "80", "-y", "24")
 			for file, text := range journey.files {
 				path := filepath.Join(u.dir, file)
-				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-				must(t, os.WriteFile(path, []byte(text), 0o600))
+				writeFile(t, path, text)
 			}
 			found := map[string]string{}
 			for i, step := range journey.steps {

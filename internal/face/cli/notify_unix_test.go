@@ -31,7 +31,6 @@ func (u *inTmux) flagged(want string) {
 // Each goes when the request is answered. A screen rings in its own window, a team in the foreground outside of tmux
 // on its terminal, and nothing rings after waggle notify off.
 func TestNotifyInTmux(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: tells\nmembers:\n  - {name: ann, agent: exec, backend: process}\n  - {name: ben, agent: exec, backend: process}\n")
 	u.tmux("resize-window", "-t", "mine:0", "-x", "80", "-y", "24")
@@ -61,9 +60,7 @@ func TestNotifyInTmux(t *testing.T) {
 	u.tmux("new-window", "-t", "mine:1", "env ENV= PS1='> ' sh")
 	asks := func(owner, what string) {
 		t.Helper()
-		if out, code := u.waggle("task", "add", what, "-i", "touch "+what, "--owner", owner, "--team", "tells"); code != 0 {
-			t.Fatalf("%d: %s", code, out)
-		}
+		u.does(0, "task", "add", what, "-i", "touch "+what, "--owner", owner, "--team", "tells")
 	}
 	allows := func(n int) {
 		t.Helper()
@@ -107,9 +104,7 @@ func TestNotifyInTmux(t *testing.T) {
 	u.flagged("")
 
 	// Off is off; what was not told is on record as told.
-	if out, code := u.waggle("notify", "off"); code != 0 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	u.does(0, "notify", "off")
 	u.until("the desktop", func() bool { return strings.Count(desktop(), "nobody waits in tells") == 2 }, desktop)
 	before := desktop()
 	asks("ann", "three")
@@ -122,15 +117,11 @@ func TestNotifyInTmux(t *testing.T) {
 		t.Errorf("told while it is off: %s", got)
 	}
 	allows(1)
-	if out, code := u.waggle("notify", "on"); code != 0 {
-		t.Fatalf("%d: %s", code, out)
-	}
-	if out, code := u.waggle("down", "--team", "tells"); code != 0 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	u.does(0, "notify", "on")
+	u.does(0, "down", "--team", "tells")
 
 	// Outside of tmux, as far as the program knows, the terminal is told.
-	must(t, os.WriteFile(filepath.Join(u.dir, "fore.yaml"), []byte("team: fore\nmembers:\n  - {name: cleo, agent: exec, backend: process}\ntasks:\n  - {subject: asks, owner: cleo, instructions: touch four}\n"), 0o600))
+	writeFile(t, filepath.Join(u.dir, "fore.yaml"), "team: fore\nmembers:\n  - {name: cleo, agent: exec, backend: process}\ntasks:\n  - {subject: asks, owner: cleo, instructions: touch four}\n")
 	u.types("cd " + u.dir + "; env -u TMUX -u TMUX_PANE waggle up fore.yaml")
 	u.flagged("0")
 	if out, code := u.waggle("down", "--team", "fore"); code > 9 {
@@ -141,7 +132,6 @@ func TestNotifyInTmux(t *testing.T) {
 // TestNotifySessionInTmux: the hook of a session rings in the session's own pane while it is out of sight, once for two
 // requests, and takes the flag back when both are answered.
 func TestNotifySessionInTmux(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "")
 	for _, dir := range []string{"claude/sessions", "s", "api"} {
@@ -155,7 +145,7 @@ done
 wait
 echo "session "over
 `
-	must(t, os.WriteFile(filepath.Join(u.dir, "session.sh"), []byte(session), 0o600))
+	writeFile(t, filepath.Join(u.dir, "session.sh"), session)
 	waggle := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), binary(t), append([]string{"--root", u.root, "--state", u.state}, args...)...)
 		cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+u.dir+"/claude")

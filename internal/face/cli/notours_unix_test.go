@@ -83,10 +83,3 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 		})
 	}
 }
-
-func identify(t *testing.T, pid int) spawn.Identity {
-	t.Helper()
-	id, err := spawn.Identify(pid)
-	must(t, err)
-	return id
-}

@@ -40,7 +40,7 @@ func TestOtherTeam(t *testing.T) {
 	theirs, ours, none := t.TempDir(), t.TempDir(), t.TempDir()
 	write := func(path, text string) {
 		t.Helper()
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		writeFile(t, path, text)
 	}
 	write(filepath.Join(theirs, "waggle.yaml"), "team: alpha\nmembers:\n  - {name: ann, agent: exec}\n")
 	write(filepath.Join(ours, "waggle.yaml"), "team: web\nmembers:\n  - {name: ann, agent: exec}\n")

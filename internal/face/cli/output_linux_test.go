@@ -20,11 +20,8 @@ import (
 // TestFullOutput: a command whose output cannot be written fails. Every command that
 // has something to say is asked, for its help and, where it needs no argument, itself.
 func TestFullOutput(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("full")
-	h.must("up", h.write("full.yaml", crew("full", "process", 1)), "--detach", "--quiet")
+	h := newTeam(t, "full", crew("full", "process", 1))
 	h.must("send", "lead", "words", "--team", "full", "--as", "m0")
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

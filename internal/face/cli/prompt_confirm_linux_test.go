@@ -25,13 +25,13 @@ var confirms = []struct {
 	{"run a file that was found", "run it?", func(s *shellSession) string {
 		must(s.t, os.Rename(filepath.Join(s.dir, "w.yaml"), filepath.Join(s.dir, "waggle.yaml")))
 		return "$W up -d"
-	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
+	}, func(s *shellSession) bool { return exists(s.dir, "state", "teams") }},
 	{"new with a setup that was found", "prepare worktrees so?", func(s *shellSession) string {
 		s.press("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first; export WAGGLE_WORKTREES=" + s.t.TempDir() + "\n")
 		s.next("[status 0]")
-		must(s.t, os.WriteFile(filepath.Join(s.dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [touch made]}\nmembers: []\n"), 0o600))
+		writeFile(s.t, filepath.Join(s.dir, "waggle.yaml"), "team: other\nworktree: {setup: [touch made]}\nmembers: []\n")
 		return "$W new exec true"
-	}, func(s *shellSession) bool { return exists(s, "state", "teams") }},
+	}, func(s *shellSession) bool { return exists(s.dir, "state", "teams") }},
 	{"approve --input", "allow it?", func(s *shellSession) string {
 		s.press("$W up -d w.yaml\n")
 		s.next("[status 0]")
@@ -48,11 +48,11 @@ var confirms = []struct {
 		s.press("export CLAUDE_CONFIG_DIR=" + s.dir + "/claude HOME=" + s.dir + "\n")
 		s.next("[status 0]")
 		return "$W hooks install"
-	}, func(s *shellSession) bool { return exists(s, "claude", "settings.json") }},
+	}, func(s *shellSession) bool { return exists(s.dir, "claude", "settings.json") }},
 	{"uninstall", "remove these files?", func(s *shellSession) string {
 		installed(s, "p")
 		return "$W uninstall --prefix p"
-	}, func(s *shellSession) bool { return !exists(s, "p", "bin", "waggle") }},
+	}, func(s *shellSession) bool { return !exists(s.dir, "p", "bin", "waggle") }},
 	{"resume with a changed file", "go on with what was accepted?", func(s *shellSession) string {
 		s.press("$W up w.yaml\n")
 		s.next("is up")
@@ -64,11 +64,6 @@ var confirms = []struct {
 }
 
 const confirmTeam = "team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-
-func exists(s *shellSession, path ...string) bool {
-	_, err := os.Stat(filepath.Join(append([]string{s.dir}, path...)...))
-	return err == nil
-}
 
 // pending waits for the one open question and returns its handle.
 func (s *shellSession) pending() string {

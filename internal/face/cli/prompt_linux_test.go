@@ -120,7 +120,7 @@ func (s *shellSession) enter() {
 // painted for which a key shall be too early.
 func (s *shellSession) long() {
 	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.dir, "stand"), []byte("1h"), 0o600))
+	writeFile(s.t, filepath.Join(s.dir, "stand"), "1h")
 }
 
 // tooSoon presses a key for a question that has not stood long enough, after long: not at once, so that
@@ -253,7 +253,7 @@ func (s *shellSession) elsewhere(args ...string) string {
 // file writes the team file.
 func (s *shellSession) file(text string) {
 	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.dir, "w.yaml"), []byte(text), 0o600))
+	writeFile(s.t, filepath.Join(s.dir, "w.yaml"), text)
 }
 
 const promptTeam = `team: prompt
@@ -537,7 +537,7 @@ func TestPromptBash(t *testing.T) {
 	s.stood()
 	s.key("a", "allowed once")
 	s.next("ready> ")
-	if !exists(s, "made") {
+	if !exists(s.dir, "made") {
 		t.Errorf("what was allowed was not done:\n%s", s.text())
 	}
 }

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -66,20 +65,15 @@ func unpack(t *testing.T, a *txtar.Archive, dir string) {
 	t.Helper()
 	for _, f := range a.Files {
 		if f.Name != "commands" {
-			putFile(t, filepath.Join(dir, f.Name), string(f.Data))
+			writeFile(t, filepath.Join(dir, f.Name), string(f.Data))
 		}
 	}
 }
 
-func putFile(t *testing.T, path, text string) {
-	t.Helper()
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
-}
-
 func scratchModule(t *testing.T, dir string) {
-	putFile(t, dir+"/go.mod", "module scratch\n\ngo 1.24\n")
-	putFile(t, dir+"/a.go", "package scratch\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n")
-	putFile(t, dir+"/a_test.go", "package scratch\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"sum\")\n\t}\n}\n")
+	writeFile(t, dir+"/go.mod", "module scratch\n\ngo 1.24\n")
+	writeFile(t, dir+"/a.go", "package scratch\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n")
+	writeFile(t, dir+"/a_test.go", "package scratch\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"sum\")\n\t}\n}\n")
 }
 
 // copyOf copies the files of a directory, which may be read-only, as files of the member's own.
@@ -96,7 +90,7 @@ func copyOf(from string) func(t *testing.T, dir string) {
 			}
 			data, err := os.ReadFile(path)
 			if err == nil {
-				putFile(t, filepath.Join(dir, rel), string(data))
+				writeFile(t, filepath.Join(dir, rel), string(data))
 			}
 			return err
 		})
@@ -169,8 +163,8 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	b.make(t, dir)
 	cmd := exec.CommandContext(t.Context(), program, "run", filepath.Join(base, "team.yaml"), "--headless", "--report", filepath.Join(base, "report"),
 		"--root", filepath.Join(base, "root"), "--state", filepath.Join(base, "state"))
-	putFile(t, filepath.Join(base, "team.yaml"), b.teamFile(dir, flag))
-	putFile(t, filepath.Join(base, "home", "there"), "")
+	writeFile(t, filepath.Join(base, "team.yaml"), b.teamFile(dir, flag))
+	writeFile(t, filepath.Join(base, "home", "there"), "")
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), b.environ(t, base)...)
 	owns(t, base)

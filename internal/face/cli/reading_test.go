@@ -20,7 +20,6 @@ import (
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
-	"waggle/spawn"
 )
 
 // reading are the commands that read a team, REQUEST being the id of an open one.
@@ -73,11 +72,10 @@ func TestReadingMendsNothing(t *testing.T) {
 	t.Parallel()
 	c := waitingCrowd(t)
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
-	whole, err := os.ReadFile(box)
-	must(t, err)
-	must(t, os.WriteFile(box, whole[:len(whole)-4], 0o600))
+	whole := readFile(t, box)
+	writeFile(t, box, whole[:len(whole)-4])
 	must(t, os.RemoveAll(c.s.Dir.Tools()))
-	must(t, os.WriteFile(c.s.Dir.Tools(), nil, 0o600))
+	writeFile(t, c.s.Dir.Tools(), "")
 	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "recap", "team show"} {
 		before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
 		out, code := c.reads(line)
@@ -212,8 +210,7 @@ func waitingCrowd(t *testing.T) *crowd {
 	c := newCrowd(t, 1)
 	gone := exec.Command("sleep", "600")
 	must(t, gone.Start())
-	id, err := spawn.Identify(gone.Process.Pid)
-	must(t, err)
+	id := identify(t, gone.Process.Pid)
 	c.askers = append(c.askers, c.join(t.Context(), "worker2", id))
 	c.waggle("task", "add", "sweep", "--instructions", "rm -rf build")
 	c.call(c.askers[0], "Bash", "command", "go test ./...")

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func TestReadmeTyped(t *testing.T) {
 			t.Errorf("%d commands of README are typed", n)
 		}
 		file := filepath.Join(t.TempDir(), name+".txtar")
-		must(t, os.WriteFile(file, []byte(script+readmeFiles), 0o600))
+		writeFile(t, file, script+readmeFiles)
 		files = append(files, file)
 	}
 	runScripts(t, files...)

@@ -17,8 +17,7 @@ import (
 // guide is the text between two texts in the guide to team files.
 func guide(t *testing.T, from, to string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../../docs/guide/team-file.md")
-	must(t, err)
+	b := readFile(t, "../../../docs/guide/team-file.md")
 	_, rest, found := strings.Cut(string(b), from)
 	part, _, ended := strings.Cut(rest, to)
 	if !found || !ended {

@@ -146,7 +146,7 @@ func TestLateMail(t *testing.T) {
 	late := func(text string) {
 		dir := f.op.Root.InboxesDir("api")
 		must(t, os.MkdirAll(dir, 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte(`[{"from":"x","text":"`+text+`","timestamp":"t"}]`), 0o600))
+		writeFile(t, filepath.Join(dir, "ann.json"), `[{"from":"x","text":"`+text+`","timestamp":"t"}]`)
 	}
 	kept := func(text string) {
 		t.Helper()
@@ -173,7 +173,7 @@ func TestLateMail(t *testing.T) {
 	f.give([]int{0}, "team", "delete", "api")
 	late("three")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	writeFile(t, file, faultyTeam)
 	f.give([]int{0}, "up", file, "--detach")
 	kept("three")
 	f.give([]int{0}, "down", "api", "--force")
@@ -189,7 +189,7 @@ func TestStateLost(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	must(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
+	writeFile(t, file, faultyTeam)
 	testenv.EndAll(t, f.op.Home.Path, filepath.Dir(f.file)) // a holder writes into STATE until it ends
 	must(t, os.RemoveAll(f.dir.Path))
 	code, out, _ := f.waggle("up", file, "--detach")

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"waggle/poll"
 	"waggle/protocol"
 	"waggle/record"
+	"waggle/spawn"
 	"waggle/team"
 )
 
@@ -54,6 +56,32 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// writeFile writes a file, and makes the directories that it is in.
+func writeFile[T string | []byte](t testing.TB, path string, text T) {
+	t.Helper()
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return b
+}
+
+func identify(t testing.TB, pid int) spawn.Identity {
+	t.Helper()
+	id, err := spawn.Identify(pid)
+	must(t, err)
+	return id
+}
+
+// exists reports that there is a file of this path.
+func exists(path ...string) bool {
+	_, err := os.Stat(filepath.Join(path...))
+	return err == nil
 }
 
 // owns ends at the end of a test every process that works below the directories: leaders, workers,

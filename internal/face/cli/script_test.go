@@ -194,8 +194,7 @@ var onDisk = regexp.MustCompile(`(?m)^static$`)
 func split(t *testing.T, files []string) (usual, confined []string) {
 	t.Helper()
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := readFile(t, file)
 		if onDisk.Match(text) {
 			confined = append(confined, file)
 		} else {

@@ -46,9 +46,7 @@ func (h *homeTree) entriesOf(team, member string) map[string]int {
 // every message is there once.
 func TestSendFlood(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("flood")
-	h.must("up", h.write("flood.yaml", crew("flood", "process", 1)), "--detach", "--quiet")
+	h := newTeam(t, "flood", crew("flood", "process", 1))
 	n := testenv.Scale(30, 200)
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -79,9 +77,7 @@ func TestSendFlood(t *testing.T) {
 // at once; other words under that id are refused.
 func TestSendTwice(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("twice")
-	h.must("up", h.write("twice.yaml", crew("twice", "process", 2)), "--detach", "--quiet")
+	h := newTeam(t, "twice", crew("twice", "process", 2))
 	const id = "0b9f4b0e-8c3f-4d53-9f5e-2d5a1f6b7c80"
 	var wg sync.WaitGroup
 	for range 4 {
@@ -113,11 +109,8 @@ func TestSendTwice(t *testing.T) {
 // TestSendOnRecord: send queues a message in the journal if the mailbox is locked, and the
 // leader puts it into the mailbox once the lock is gone.
 func TestSendOnRecord(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("later")
-	h.must("up", h.write("later.yaml", crew("later", "process", 1)), "--detach", "--quiet")
+	h := newTeam(t, "later", crew("later", "process", 1))
 	h.must("send", "m0", "first", "--team", "later")
 	boxes, err := filepath.Glob(filepath.Join(h.dir, "root", "teams", "later", "inboxes", "m0.json"))
 	if err != nil || len(boxes) != 1 {

@@ -46,7 +46,7 @@ func TestStarters(t *testing.T) {
 	t.Parallel()
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
-	must(t, os.WriteFile(file, []byte("team: api\nmembers: [{name: ann, agent: exec}]\n"), 0o600))
+	writeFile(t, file, "team: api\nmembers: [{name: ann, agent: exec}]\n")
 	for round := range testenv.Scale(2, 40) {
 		codes, outs := make([]int, 6), make([]string, 6)
 		var wg sync.WaitGroup

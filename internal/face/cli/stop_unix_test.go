@@ -45,6 +45,7 @@ type homeTree struct {
 	env     []string // added to its environment
 }
 
+// newHome makes a tree. It skips what is not the full run.
 func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
 	testenv.Long(t)
@@ -65,6 +66,15 @@ func newHome(t testing.TB, program string) *homeTree {
 	for _, d := range []string{"w", "root", "home"} {
 		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
 	}
+	return h
+}
+
+// newTeam is a home with a team that is up, until the end of the test.
+func newTeam(t testing.TB, team, file string) *homeTree {
+	t.Helper()
+	h := newHome(t, "waggle")
+	h.ends(team)
+	h.must("up", h.write(team+".yaml", file), "--detach", "--quiet")
 	return h
 }
 
@@ -111,7 +121,7 @@ func (h *homeTree) must(args ...string) string {
 func (h *homeTree) write(name, text string) string {
 	h.t.Helper()
 	path := filepath.Join(h.work, name)
-	must(h.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
+	writeFile(h.t, path, text)
 	return path
 }
 
@@ -233,8 +243,7 @@ func (s *stubbornTeam) resist(k resistance) {
 			if _, err := fmt.Sscan(string(b), &pid); err != nil {
 				s.t.Fatal(err)
 			}
-			id, err := spawn.Identify(pid)
-			must(s.t, err)
+			id := identify(s.t, pid)
 			s.below[k.name] = append(s.below[k.name], id)
 		}
 	}

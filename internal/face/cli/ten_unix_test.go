@@ -281,7 +281,7 @@ func (h *homeTree) slowShells() {
 	h.t.Helper()
 	slow := "echo $0 >> " + filepath.Join(h.dir, "shells") + "\nsleep 10\n"
 	for _, f := range []string{".zshrc", ".zshenv", ".bashrc", ".bash_profile", ".profile"} {
-		must(h.t, os.WriteFile(filepath.Join(h.dir, "home", f), []byte(slow), 0o600))
+		writeFile(h.t, filepath.Join(h.dir, "home", f), slow)
 	}
 	shell := h.write("slowsh", "#!/bin/sh\n"+slow+"exec /bin/sh \"$@\"\n")
 	must(h.t, os.Chmod(shell, 0o700))
@@ -293,9 +293,7 @@ func (h *homeTree) slowShells() {
 func TestSameNameAtOnce(t *testing.T) {
 	t.Parallel()
 	n := testenv.Scale(4, 20)
-	h := newHome(t, "waggle")
-	h.ends("same")
-	h.must("up", h.write("same.yaml", crew("same", "process", 1)), "--detach")
+	h := newTeam(t, "same", crew("same", "process", 1))
 	codes, said := make([]int, n), make([]string, n)
 	var wg sync.WaitGroup
 	for i := range n {

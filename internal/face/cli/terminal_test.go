@@ -155,7 +155,7 @@ func TestPrompt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"made\"'}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "w.yaml"), file)
 	x := onTerminal(t, dir, "run", "w.yaml", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("allow it?")
 	if !strings.Contains(x.text(), `  | touch "made"`) {
@@ -180,7 +180,7 @@ func TestPromptDeny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	// A found file is shown and asked about first.
 	x := onTerminal(t, dir, "run", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("run it? [y/N]")
@@ -211,7 +211,7 @@ func TestConfirmNo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.press("y\n") // before the question
 	x.wait("run it? [y/N]")
@@ -230,7 +230,7 @@ func TestConfirmAgain(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	file := "team: again\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"true\"}]\npolicy: {allow: [\"Bash(true)\"]}\n"
 	for _, d := range []string{dir, other} {
-		must(t, os.WriteFile(filepath.Join(d, "waggle.yaml"), []byte(file), 0o600))
+		writeFile(t, filepath.Join(d, "waggle.yaml"), file)
 	}
 	const short = "unchanged since you accepted it"
 	asks := func(in string, again bool) *terminal {
@@ -256,7 +256,7 @@ func TestConfirmAgain(t *testing.T) {
 	x.presses("v", "Its text:")
 	says(x, "y", "exit 0", 0)
 	says(asks(other, false), "n", "not run", 6)
-	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file+"# changed\n"), 0o600))
+	writeFile(t, filepath.Join(dir, "waggle.yaml"), file+"# changed\n")
 	says(asks(dir, false), "n", "not run", 6)
 }
 

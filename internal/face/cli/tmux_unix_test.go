@@ -28,8 +28,10 @@ type inTmux struct {
 // paneLook is the format of everything of the server that a user would see.
 const paneLook = "#{session_name} #{window_index} #{pane_id} #{pane_width}x#{pane_height} #{pane_dead}"
 
+// newTmux is a user in a tmux of their own, in a directory with a waggle.yaml. It skips what is not the full run.
 func newTmux(t *testing.T, file string) *inTmux {
 	t.Helper()
+	testenv.Long(t)
 	testenv.Require(t, "tmux")
 	dir := fmt.Sprintf("/tmp/wt%010d", rand.Uint32()) // short: sockets lie in it; of one length, for screens
 	err := os.Mkdir(dir, 0o700)
@@ -40,7 +42,7 @@ func newTmux(t *testing.T, file string) *inTmux {
 	}
 	u := &inTmux{t: t, dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
 	must(t, os.Mkdir(u.root, 0o700))
-	must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600))
+	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	bin := filepath.Dir(binary(t))
 	cmd := exec.Command(testenv.Require(t, "tmux"), "-f", os.DevNull, "-S", u.socket, "new-session", "-d", "-s", "mine", "-x", "200", "-y", "50", "env", "ENV=", "PS1=> ", "sh")
 	cmd.Dir = dir
@@ -121,7 +123,6 @@ tasks:
 // its member comes back. detach leaves the members running. After down the tmux server is
 // as it was.
 func TestUpInTmux(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
@@ -136,9 +137,7 @@ func TestUpInTmux(t *testing.T) {
 		states := strings.Split(u.tmux("list-panes", "-a", "-F", "#{@waggle-name}: #{@waggle-state}"), "\n")
 		return slices.Contains(states, "ann: ready") && !slices.Contains(states, "bob: ")
 	})
-	if out, code := u.waggle("stop", "cyd"); code != 0 {
-		t.Fatalf("stop: %d\n%s", code, out)
-	}
+	u.does(0, "stop", "cyd")
 	if got, want := u.panes(), []string{"ann blue 0", "bob green 0", "dan magenta 0"}; !slices.Equal(got, want) {
 		t.Errorf("after stop: %q, want %q", got, want)
 	}
@@ -166,9 +165,7 @@ func TestUpInTmux(t *testing.T) {
 		t.Errorf("an end by itself is reported as a closed pane:\n%s", screen)
 	}
 
-	if out, code := u.waggle("detach"); code != 0 {
-		t.Fatalf("detach: %d\n%s", code, out)
-	}
+	u.does(0, "detach")
 	u.until("left", func() bool {
 		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on")
 	})
@@ -180,9 +177,7 @@ func TestUpInTmux(t *testing.T) {
 	if got := u.panes(); len(got) != 3 {
 		t.Errorf("after detach: %q", got)
 	}
-	if out, code := u.waggle("down"); code != 0 {
-		t.Fatalf("down: %d\n%s", code, out)
-	}
+	u.does(0, "down")
 	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
 		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
 	}
@@ -195,7 +190,6 @@ func TestUpInTmux(t *testing.T) {
 // passing keys, so that Ctrl-C ends nothing; it says how to type and how to leave. With --type the pane
 // itself is chosen.
 func TestAttachInTmux(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml --detach")
@@ -230,9 +224,7 @@ func TestAttachInTmux(t *testing.T) {
 	u.until("the pane is chosen", func() bool {
 		return strings.Contains(u.tmux("list-panes", "-a", "-F", "#{window_active}#{pane_active} #{@waggle-name}"), "11 ann")
 	})
-	if out, code := u.waggle("down"); code != 0 {
-		t.Fatalf("down: %d\n%s", code, out)
-	}
+	u.does(0, "down")
 }
 
 // status is the team's, asked beside.
@@ -247,7 +239,6 @@ func (u *inTmux) status() (st view.StatusDocument) {
 
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
 func TestInterruptTwice(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"touch a; sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
@@ -267,7 +258,6 @@ func TestInterruptTwice(t *testing.T) {
 
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
 func TestWindowsInTmux(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")
@@ -275,9 +265,7 @@ func TestWindowsInTmux(t *testing.T) {
 	if got, want := u.tmux("list-windows", "-a", "-F", "#{window_name} #{window_panes}"), "ann 1\nbob 1\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("windows %q, want %q at the end", got, want)
 	}
-	if out, code := u.waggle("down"); code != 0 {
-		t.Fatalf("down: %d\n%s", code, out)
-	}
+	u.does(0, "down")
 	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
 		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
 	}

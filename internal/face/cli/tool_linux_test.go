@@ -49,15 +49,13 @@ func (h *homeTree) process(file string) spawn.Identity {
 		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
 		return err == nil
 	})
-	id, err := spawn.Identify(pid)
-	must(h.t, err)
+	id := identify(h.t, pid)
 	return id
 }
 
 // TestToolEndsBeforeRestart: a process of a crashed worker's command, even one without an
 // environment, is ended by its recorded group before the member starts again.
 func TestToolEndsBeforeRestart(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	h, id := orphaned(t, "again", "{policy: on-failure, backoff: 50ms}")
 	testenv.Eventually(t, "ann has started again", func() bool {

@@ -177,8 +177,7 @@ func BenchmarkTopUnseen(b *testing.B) {
 // idle measures half a minute, of which each second begins with do.
 func idle(b *testing.B, t *shownTop, do func()) {
 	rest(b, 10*time.Second) // until the work of the start is over
-	id, err := spawn.Identify(t.cmd.Process.Pid)
-	must(b, err)
+	id := identify(b, t.cmd.Process.Pid)
 	id.Inside = true // the process of the screen alone, without those below it
 	use := func() time.Duration {
 		used, err := spawn.UsageOf(id)

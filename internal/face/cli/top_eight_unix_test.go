@@ -5,7 +5,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -42,13 +41,12 @@ type question struct {
 
 // TestEightQuestions: the screen answers each of eight questions about a team, and so does one command.
 func TestEightQuestions(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, eightTeam)
 	u.repository(git)
 	left := "team: left\nsandbox: {mode: off}\npolicy: {allow: [\"Bash(sh make.sh)\"]}\nmembers: [{name: zoe, agent: exec, worktree: true}]\ntasks: [{subject: change, owner: zoe, instructions: sh make.sh}]\n"
-	must(t, os.WriteFile(filepath.Join(u.dir, "left.yaml"), []byte(left), 0o600))
+	writeFile(t, filepath.Join(u.dir, "left.yaml"), left)
 	u.does(0, "run", "left.yaml", "--headless", "--quiet")
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "worked")
@@ -113,8 +111,7 @@ func TestEightQuestions(t *testing.T) {
 		})
 	}
 	// The page that names the commands has all of them, and no answer is longer than a small screen.
-	page, err := os.ReadFile("../../../docs/guide/watch.md")
-	must(t, err)
+	page := readFile(t, "../../../docs/guide/watch.md")
 	u.leaves()
 	u.tmux("resize-window", "-t", "mine:", "-x", "80", "-y", "24")
 	for i, q := range questions {

@@ -16,7 +16,6 @@ import (
 // as waggle new does, and x starts a member without it.
 func TestTopAcceptsSetup(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
 	git := testenv.Require(t, "git")
 	file := func(text string) string {
 		return "team: other\nworktree: {setup: [\"touch " + text + "\"]}\nmembers: []\n"
@@ -66,7 +65,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	u.does(0, "new", "exec", "cat two")
 	u.until("it has run again", func() bool { return len(made("once")) == 2 })
 
-	must(t, os.WriteFile(filepath.Join(u.dir, "waggle.yaml"), []byte(file("again")), 0o600))
+	writeFile(t, filepath.Join(u.dir, "waggle.yaml"), file("again"))
 	begins("cat three", "has changed since you accepted it")
 	u.shows("| touch again")
 	answers("d")

@@ -116,12 +116,9 @@ func asksInList(screen, member string) bool {
 // One request is allowed on the screen, one denied with a reason, and one of high risk is allowed by
 // its handle. q leaves the screen, and the team goes on.
 func TestTop(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
-	if out, code := u.waggle("up", "--detach", "waggle.yaml"); code != 0 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "api")
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	u.types("waggle top")
@@ -169,12 +166,9 @@ func TestTop(t *testing.T) {
 
 // For screen readers the same is asked in lines.
 func TestTopPlain(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
-	if out, code := u.waggle("up", "--detach", "waggle.yaml"); code != 0 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "api")
 	u.types("waggle top --plain")
 	u.shows("rm -rf build7")
@@ -207,7 +201,6 @@ func TestTopPlain(t *testing.T) {
 
 // TestTopPlainPlan: in lines of text too, a revised plan is shown with what differs from the one before.
 func TestTopPlainPlan(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, planned)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -229,7 +222,6 @@ func TestTopPlainPlan(t *testing.T) {
 // TestTopTwoScreens: two open screens show an answer that a command gave. The test measures the time from the
 // answer's record to the screens. The figure is that of the best of several answers: others use the machine too.
 func TestTopTwoScreens(t *testing.T) {
-	testenv.Long(t)
 	u := newTmux(t, topTeam)
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "api")
@@ -270,14 +262,13 @@ func TestTopTwoScreens(t *testing.T) {
 // are those of the person.
 func TestTopEdits(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
 	u := newTmux(t, "team: edits\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: make, owner: ann, instructions: \"touch wrong; touch also\"}]\n")
-	must(t, os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {allow: [o], new: [y]}\n"), 0o600))
+	writeFile(t, filepath.Join(u.dir, "config.yaml"), "keys: {allow: [o], new: [y]}\n")
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "edits")
 	u.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	for name, text := range map[string]string{"slow": "", "edit.sh": "if [ -e slow ]; then rm slow; echo it waits; sleep 600; fi\nsed -i s/wrong/right/ \"$1\"\n"} {
-		must(t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
+		writeFile(t, filepath.Join(u.dir, name), text)
 	}
 	u.types("EDITOR='sh edit.sh' waggle top --config config.yaml")
 	u.shows("edits/ann asks")
@@ -300,7 +291,7 @@ func TestTopEdits(t *testing.T) {
 		t.Error("what was asked ran too")
 	}
 	u.leaves()
-	must(t, os.WriteFile(filepath.Join(u.dir, "config.yaml"), []byte("keys: {alow: [o]}\n"), 0o600))
+	writeFile(t, filepath.Join(u.dir, "config.yaml"), "keys: {alow: [o]}\n")
 	u.types("clear; waggle top --config config.yaml")
 	u.shows("there is no command alow")
 }
@@ -328,7 +319,7 @@ func (u *inTmux) repository(git string) func(args ...string) string {
 		return strings.TrimSpace(string(out))
 	}
 	for name, text := range map[string]string{"made.txt": "one\n", "make.sh": "echo zwei >> made.txt\n", ".gitignore": "/root\n/s\n/t\n/trees\n"} {
-		must(u.t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
+		writeFile(u.t, filepath.Join(u.dir, name), text)
 	}
 	run("init", "-q", "-b", "main")
 	run("config", "user.name", "A Person")
@@ -342,7 +333,6 @@ func (u *inTmux) repository(git string) func(args ...string) string {
 // A check that fails leaves the branch as it is.
 func TestTopMerges(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
 	git := testenv.Require(t, "git")
 	u := newTmux(t, worked)
 	run := u.repository(git)
@@ -362,9 +352,7 @@ func TestTopMerges(t *testing.T) {
 	u.presses("v")
 	u.shows("+zwei")
 	// A merge of another process is on this screen, with the next command.
-	if out, code := u.waggle("merge", "ann", "--team", "worked", "-m", "try"); code != 1 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	u.does(1, "merge", "ann", "--team", "worked", "-m", "try")
 	u.shows("1 need you")
 	u.shows("not merged: the check failed")
 	u.presses("g")
@@ -391,7 +379,7 @@ func TestTopMerges(t *testing.T) {
 	}
 	tree := run("worktree", "list", "--porcelain")
 	path, _, _ := strings.Cut(strings.TrimPrefix(tree[strings.LastIndex(tree, "worktree "):], "worktree "), "\n")
-	must(t, os.WriteFile(filepath.Join(path, "made.txt"), []byte("one\ntwo\n"), 0o600))
+	writeFile(t, filepath.Join(path, "made.txt"), "one\ntwo\n")
 	u.presses("g")
 	u.shows("Enter merges")
 	u.words("two")
@@ -404,7 +392,6 @@ func TestTopMerges(t *testing.T) {
 
 // TestTopPlainMerges: in lines, a member's work is shown when it is done, and merged by y.
 func TestTopPlainMerges(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, strings.Replace(worked, "grep -q two", "grep -q zwei", 1))
@@ -414,10 +401,8 @@ func TestTopPlainMerges(t *testing.T) {
 	u.types("waggle top --plain")
 	u.shows("+zwei")
 	u.shows("merge the work of ann?")
-	must(t, os.WriteFile(filepath.Join(u.dir, "made.txt"), []byte("dirty\n"), 0o600))
-	if out, code := u.waggle("merge", "ann", "--team", "worked"); code != 6 {
-		t.Fatalf("%d: %s", code, out)
-	}
+	writeFile(t, filepath.Join(u.dir, "made.txt"), "dirty\n")
+	u.does(6, "merge", "ann", "--team", "worked")
 	u.shows("ann was not merged: ")
 	u.shows("waggle merge ann --team worked")
 	run("checkout", "-q", "--", "made.txt")
@@ -449,7 +434,6 @@ func TestTopPlainMerges(t *testing.T) {
 // TestTopRows: on the real screen a member that works has the last line of its output in its row, and
 // one whose setup failed needs the person, with the next command.
 func TestTopRows(t *testing.T) {
-	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, `team: rows

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"waggle/internal/install"
@@ -17,7 +16,6 @@ func installed(s *shellSession, prefix string) {
 		install.RecordName: fmt.Sprintf("waggle-install 1\nversion v1\nfile %x bin/waggle\n", sha256.Sum256([]byte("program"))),
 	} {
 		path := filepath.Join(s.dir, prefix, filepath.FromSlash(name))
-		must(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(s.t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(s.t, path, text)
 	}
 }

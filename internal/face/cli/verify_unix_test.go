@@ -27,9 +27,7 @@ import (
 // from the fold of the journal.
 func TestVerifyTampered(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	h.ends("told")
-	h.must("up", h.write("told.yaml", "team: told\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}]\n"), "--detach", "--quiet")
+	h := newTeam(t, "told", "team: told\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}]\n")
 	h.must("task", "add", "work", "--owner", "ann", "--instructions", "echo ran >> ran", "--team", "told")
 	testenv.Eventually(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
 	h.must("down", "told")
@@ -61,14 +59,13 @@ func TestVerifyTampered(t *testing.T) {
 	if err != nil || len(snaps) != 1 {
 		t.Fatal(snaps, err)
 	}
-	good, err := os.ReadFile(snaps[0])
-	must(t, err)
+	good := readFile(t, snaps[0])
 	_, body, _ := bytes.Cut(good, []byte("\n"))
 	head, state, _ := bytes.Cut(body, []byte("\n"))
 	body = bytes.Join([][]byte{head, bytes.ReplaceAll(state, []byte("ann"), []byte("eve"))}, []byte("\n"))
 	sum := sha256.Sum256(body)
 	put := func(b []byte) {
-		must(t, os.WriteFile(snaps[0], b, 0o600))
+		writeFile(t, snaps[0], b)
 	}
 	put(append([]byte(hex.EncodeToString(sum[:])+"\n"), body...))
 	if v, code := verify(); code != 1 || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "is not what the journal folds to") {

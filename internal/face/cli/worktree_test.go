@@ -64,7 +64,7 @@ func (f *forest) git(args ...string) string {
 func (f *forest) write(name, text string) {
 	f.t.Helper()
 	must(f.t, os.MkdirAll(f.repo, 0o755))
-	must(f.t, os.WriteFile(filepath.Join(f.repo, name), []byte(text), 0o644))
+	writeFile(f.t, filepath.Join(f.repo, name), text)
 }
 
 // file is a team file that lies in the repository.
