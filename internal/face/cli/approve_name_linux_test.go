@@ -15,11 +15,8 @@ import (
 // whole and asks; keys that were typed before are no answer.
 func TestApproveName(t *testing.T) {
 	t.Parallel()
-	s := newShellSession(t)
-	s.file(confirmTeam)
-	t.Cleanup(func() { s.sweep() })
-	s.press("$W up -d w.yaml\n")
-	s.next("[status 0]")
+	s := newTeamSession(t, confirmTeam)
+	s.up()
 	want := s.pending()
 	s.press("$W approve alice\na\na")
 	handle, typed := s.asks()
@@ -41,11 +38,8 @@ func TestApproveName(t *testing.T) {
 func TestDenyName(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	s := newShellSession(t)
-	s.file(confirmTeam)
-	t.Cleanup(func() { s.sweep() })
-	s.press("$W up -d w.yaml\n")
-	s.next("[status 0]")
+	s := newTeamSession(t, confirmTeam)
+	s.up()
 	s.pending()
 	s.press("$W deny alice -m 'not today'\n")
 	s.next("deny it?")
@@ -65,13 +59,10 @@ func TestDenyName(t *testing.T) {
 // command that does not fit is not allowed before v has shown all of it; r allows and makes the rule that is shown.
 func TestPromptOfSixLines(t *testing.T) {
 	t.Parallel()
-	s := newShellSession(t)
-	s.file("team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}, {name: bob, agent: exec}]\n" +
+	s := newTeamSession(t, "team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}, {name: bob, agent: exec}]\n"+
 		"tasks: [{subject: s, owner: alice, instructions: touch made}, {subject: l, owner: bob, instructions: \"touch b1\\ntouch b2\\ntouch b3\\ntouch b4\"}]\n")
-	t.Cleanup(func() { s.sweep() })
 	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: 80}))
-	s.press("$W up -d w.yaml\n")
-	s.next("[status 0]")
+	s.up()
 	testenv.Eventually(t, "two questions", func() bool { return strings.Count(s.elsewhere("pending", "--json"), `"handle"`) == 2 }, func() string { return "" })
 
 	from := len(s.text())

@@ -4,14 +4,12 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -320,9 +318,6 @@ func TestFaultTable(t *testing.T) {
 				f := newFaulty(t, p.d.name+"/"+p.f.name)
 				f.run(p.f, p.d)
 				table.add(p.f.name, f)
-				for _, b := range f.bad {
-					t.Error(b)
-				}
 			})
 		}
 	})
@@ -349,6 +344,11 @@ members:
 func newFaulty(t *testing.T, cell string) *faulty {
 	t.Helper()
 	f := &faulty{t: t, op: newOperator(t), cell: cell, hint: hints{}, seen: map[string][]outcome{}}
+	t.Cleanup(func() {
+		for _, b := range f.bad {
+			t.Error(b)
+		}
+	})
 	work := t.TempDir()
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
@@ -368,21 +368,11 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	return f
 }
 
-// waggle gives a command; the time is bounded so that a hang is a finding.
+// waggle gives a command.
 func (f *faulty) waggle(args ...string) (code int, out string, took time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, f.op.Self, append(args, "--root", f.op.RootURL, "--state", f.op.Home.Path)...)
-	var b bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env = &b, &b, f.op.Environ
-	cmd.WaitDelay = time.Second
 	began := time.Now()
-	err := cmd.Run()
-	took = time.Since(began)
-	if ctx.Err() != nil || cmd.ProcessState == nil {
-		return -1, fmt.Sprint(b.String(), err), took
-	}
-	return cmd.ProcessState.ExitCode(), b.String(), took
+	code, out = at(f.op, args...)
+	return code, out, time.Since(began)
 }
 
 func (f *faulty) wrong(format string, args ...any) {

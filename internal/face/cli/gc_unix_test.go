@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,14 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
@@ -29,70 +26,40 @@ import (
 
 // leavings is a team whose members' processes the test starts and records.
 type leavings struct {
-	t  *testing.T
-	op operator.Operator
-	s  *operator.State
+	*operatortest.Rig
+	s *operator.State
 }
 
 func newLeavings(t *testing.T) *leavings {
 	t.Helper()
-	l := &leavings{t: t, op: newOperator(t)}
-	var err error
-	if l.s, err = teams.Of(l.op).Create(t.Context(), "gone", "", record.PolicySet{}); err != nil {
-		t.Fatal(err)
-	}
-	return l
+	r := operatortest.Team(t, newOperator(t), "gone", record.PolicySet{})
+	return &leavings{r, r.State()}
 }
 
-// process starts a process that runs until it is ended.
-func (l *leavings) process() spawn.Identity {
-	l.t.Helper()
-	sleep, err := exec.LookPath("sleep")
-	must(l.t, err)
-	p, err := spawn.ProcessBackend().Start(l.t.Context(), spawn.Spec{Argv: []string{sleep, "300"}, Log: filepath.Join(l.t.TempDir(), "log")})
-	must(l.t, err)
-	l.t.Cleanup(func() {
-		if _, err := p.Stop(context.Background(), spawn.Grace{Term: time.Millisecond}); err != nil {
-			l.t.Error(err)
-			return
-		}
-		<-p.Done()
-	})
-	return p.Identity()
-}
-
-func (l *leavings) append(ds ...journal.Draft) {
-	l.t.Helper()
-	if _, err := l.s.Journal.Append(l.t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) { return ds, nil }); err != nil {
-		l.t.Fatal(err)
-	}
+func (l *leavings) append(kind string, body any) {
+	l.T.Helper()
+	operatortest.Append(l.T, l.Op, l.s, journal.Draft{Kind: kind, Must: true, Body: body})
 }
 
 // member adds a member and records id as its process; left says that the member has left.
-func (l *leavings) member(name string, id spawn.Identity, left bool) {
-	l.t.Helper()
-	_, i, err := teams.Of(l.op).Join(l.t.Context(), l.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
-	must(l.t, err)
-	w := journal.Writer{Instance: string(i), PID: id.PID}
-	if _, err := l.s.Journal.Append(l.t.Context(), w, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
-	}); err != nil {
-		l.t.Fatal(err)
-	}
+func (l *leavings) member(name protocol.MemberName, id spawn.Identity, left bool) {
+	l.T.Helper()
+	m := l.Enlist(l.s, name)
+	l.Runs(l.s, m, id)
 	if left {
-		l.append(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftDied}})
+		l.append(record.KindLeft, record.Left{Instance: m.Instance, How: record.LeftDied})
 	}
 }
 
 // gc runs GC on the team and returns what it found: kind, member and pid of each.
 func (l *leavings) gc(act bool) (*process.Collected, []string) {
-	l.t.Helper()
-	c, err := process.Of(l.op).GC(l.t.Context(), "gone", act)
-	must(l.t, err)
+	l.T.Helper()
+	c, err := process.Of(l.Op).GC(l.T.Context(), "gone", act)
+	must(l.T, err)
 	found := []string{}
 	for _, g := range c.Found {
 		if act && !g.Done {
-			l.t.Errorf("not done: %+v", g)
+			l.T.Errorf("not done: %+v", g)
 		}
 		found = append(found, fmt.Sprintf("%s %s %d", g.Kind, g.Member, g.PID))
 	}
@@ -111,7 +78,7 @@ func older(id spawn.Identity) spawn.Identity {
 // somebody else started, or the one that a member lived in.
 func TestGCOnlyOurs(t *testing.T) {
 	l := newLeavings(t)
-	left, stays, recycled, theirs := l.process(), l.process(), l.process(), l.process()
+	left, stays, recycled, theirs := operatortest.Process(t), operatortest.Process(t), operatortest.Process(t), operatortest.Process(t)
 	inside, err := spawn.Inside()
 	must(t, err)
 	l.member("left", left, true)
@@ -144,7 +111,7 @@ func TestGCOnlyOurs(t *testing.T) {
 		t.Errorf("again: %q", found)
 	}
 	// After the team's end GC also ends the process of a member that has not left.
-	l.append(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "test"}})
+	l.append(record.KindEnded, record.Ended{How: "test"})
 	if _, found := l.gc(true); !slices.Equal(found, []string{fmt.Sprintf("process stays %d", stays.PID)}) || !recycled.Alive() || !theirs.Alive() {
 		t.Errorf("after the end: %q", found)
 	}
@@ -169,7 +136,7 @@ func TestGCRecycledPane(t *testing.T) {
 	must(t, err)
 	server := identify(t, pid)
 	l := newLeavings(t)
-	gone := older(l.process())
+	gone := older(operatortest.Process(t))
 	l.member("ann", gone, true)
 	for name, now := range map[string]spawn.Identity{"server": server, "earlier": older(server)} {
 		data, err := json.Marshal(map[string]any{"process": gone, "ended": true,

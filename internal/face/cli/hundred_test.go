@@ -12,6 +12,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/face/view"
+	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -59,10 +60,7 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	c.box, err = c.op.Boxes("crowd").Open(protocol.Lead, mailbox.Options{})
 	must(t, err)
 	// A process that lives as long as the test is recorded as the process of each member.
-	sleep := exec.Command("sleep", "600")
-	must(t, sleep.Start())
-	t.Cleanup(func() { sleep.Process.Kill(); sleep.Wait() })
-	id := identify(t, sleep.Process.Pid)
+	id := operatortest.Process(t)
 	for i := range n {
 		c.askers = append(c.askers, c.join(ctx, fmt.Sprintf("worker%d", i+1), id))
 	}

@@ -193,7 +193,7 @@ func (u *inTmux) leaves() {
 func (u *inTmux) words(text string) {
 	for _, c := range text {
 		time.Sleep(60 * time.Millisecond) // real clock: a person types
-		u.tmux("send-keys", "-l", "-t", "%0", string(c))
+		u.key("-l", string(c))
 	}
 	time.Sleep(60 * time.Millisecond) // real clock: the same
 }

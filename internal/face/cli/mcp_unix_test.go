@@ -5,6 +5,7 @@ package cli_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,11 +39,19 @@ type client struct {
 // newClient connects to a member, as the entry that `team add` prints says it.
 func newClient(t *testing.T, h *homeTree, member string) *client {
 	t.Helper()
-	cmd := h.command("mcp", "--team", "api", "--as", member)
-	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	c, err := dial(t, h.command("mcp", "--team", "api", "--as", member))
 	must(t, err)
+	return c
+}
+
+// dial starts a server and connects.
+func dial(t *testing.T, cmd *exec.Cmd) (*client, error) {
+	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(func() { _ = ses.Close() })
-	return &client{t, ses, cmd.Process.Pid}
+	return &client{t, ses, cmd.Process.Pid}, nil
 }
 
 // call calls a tool and reads what it returns.
@@ -243,14 +252,13 @@ func TestMCPAdd(t *testing.T) {
 	}
 	cmd := h.command()
 	cmd.Path, cmd.Args, cmd.Dir = doc.Servers.Waggle.Command, append([]string{doc.Servers.Waggle.Command}, doc.Servers.Waggle.Args...), "/"
-	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	c, err := dial(t, cmd)
 	must(t, err)
-	c := &client{t, ses, cmd.Process.Pid}
 	var r struct{ Team, You string }
 	if c.call("list_members", `{}`, &r); r.Team != "api" || r.You != "ed" {
 		t.Errorf("%+v", r)
 	}
-	if err := ses.Close(); err != nil {
+	if err := c.ses.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, args := range [][]string{{"--agent", "exec"}, {"--plan"}} {

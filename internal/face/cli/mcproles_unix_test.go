@@ -96,12 +96,7 @@ func (r *roles) caller(member string) (env []string) {
 func (r *roles) dial(env []string, args ...string) (*client, error) {
 	cmd := r.command(append([]string{"mcp"}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
-	ses, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(r.t.(*testing.T).Context(), &sdk.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.t.Cleanup(func() { _ = ses.Close() })
-	return &client{r.t.(*testing.T), ses, cmd.Process.Pid}, nil
+	return dial(r.t.(*testing.T), cmd)
 }
 
 func (r *roles) connect(member string, env []string, args ...string) *client {

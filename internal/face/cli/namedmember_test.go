@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -106,6 +105,7 @@ func TestNamedMember(t *testing.T) {
 		}
 	})
 	op := operatortest.New(t)
+	op.Environ = append(op.Environ, "EDITOR=true")
 	alpha, beta := operatortest.Team(t, op, "alpha", record.PolicySet{}), operatortest.Team(t, op, "beta", record.PolicySet{})
 	alpha.Enlist(alpha.State(), "ann")
 	beta.Enlist(beta.State(), "cid")
@@ -116,10 +116,7 @@ func TestNamedMember(t *testing.T) {
 		if c.line == "" {
 			continue
 		}
-		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(c.line)...)...)
-		cmd.Dir, cmd.Env = t.TempDir(), append(slices.Clone(op.Environ), "EDITOR=true")
-		b, _ := cmd.CombinedOutput()
-		text, code := string(b), cmd.ProcessState.ExitCode()
+		text, code := typedIn(t, op, t.TempDir(), c.line)
 		lists := code == 2 && strings.Contains(text, "alpha") && strings.Contains(text, "beta")
 		switch {
 		case c.how == "reads" && (code == 2 || strings.Contains(text, "error: no member")):
@@ -135,30 +132,21 @@ func TestNamedMember(t *testing.T) {
 			continue
 		}
 		for _, flag := range []string{"", " --team beta"} { // before "--", behind the name
-			before, command, dash := strings.Cut(line, " -- ")
-			words := strings.Fields(before + flag)
-			if dash {
-				words = append(append(words, "--"), strings.Fields(command)...)
+			words, command, dash := strings.Cut(line, " -- ")
+			if words += flag; dash {
+				words += " -- " + command
 			}
-			cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, words...)...)
-			cmd.Dir, cmd.Env = t.TempDir(), append(slices.Clone(op.Environ), "EDITOR=true")
-			b, _ := cmd.CombinedOutput()
-			if text := string(b); endings[path] == 0 && strings.Contains(text, "error: no member") || strings.Contains(text, "@beta") || strings.Contains(text, "alpha") || strings.Contains(text, "unknown flag") {
+			if text, _ := typedIn(t, op, t.TempDir(), words); endings[path] == 0 && strings.Contains(text, "error: no member") || strings.Contains(text, "@beta") || strings.Contains(text, "alpha") || strings.Contains(text, "unknown flag") {
 				t.Errorf("%s: %q does not take a member with its team:\n%s", path, words, text)
 			}
 		}
-		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path, "--team", "alpha"}, strings.Fields(line)...)...)
-		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
-		if b, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(b), "one team") {
-			t.Errorf("%s: %s is not refused for team alpha: %s", path, line, b)
+		if text, code := typedIn(t, op, t.TempDir(), "--team alpha "+line); code != 2 || !strings.Contains(text, "one team") {
+			t.Errorf("%s: %s is not refused for team alpha: %s", path, line, text)
 		}
 	}
 	spoil(t, filepath.Join(beta.State().Dir.LeaderJournal(), "00000001.jsonl"))
 	for path, line := range lists {
-		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(line)...)...)
-		cmd.Dir, cmd.Env = t.TempDir(), op.Environ
-		b, _ := cmd.CombinedOutput()
-		if text := string(b); !strings.Contains(text, "alpha") && path != "pending" {
+		if text, _ := typedIn(t, op, t.TempDir(), line); !strings.Contains(text, "alpha") && path != "pending" {
 			t.Errorf("%s: a team with a broken journal hides the other:\n%s", path, text)
 		}
 	}

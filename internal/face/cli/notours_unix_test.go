@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle/journal"
+	"waggle/internal/test/operatortest"
 	"waggle/operator"
 	"waggle/operator/process"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
@@ -51,15 +49,9 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 				_ = other.Process.Kill()
 				<-ended
 			})
-			s, err := teams.Of(op).Create(t.Context(), "sim", "", record.PolicySet{})
-			must(t, err)
-			_, i, err := teams.Of(op).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
-			must(t, err)
-			id := c.record(t, identify(t, other.Process.Pid))
-			_, err = s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: id.PID}, func() ([]journal.Draft, error) {
-				return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
-			})
-			must(t, err)
+			r := operatortest.Team(t, op, "sim", record.PolicySet{})
+			s := r.State()
+			r.Runs(s, r.Enlist(s, "ann"), c.record(t, identify(t, other.Process.Pid)))
 			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
 			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != record.LeftDied || end.Step != spawn.RungGone) {
 				t.Errorf("stop: %+v, kind %s, %v; want %s, %s", end, got, err, c.kind, c.how)

@@ -11,31 +11,26 @@ import (
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/mailbox"
+	"waggle/operator"
 	"waggle/protocol"
 	"waggle/record"
 )
 
 // typedIn runs the program in a directory.
-func typedIn(t *testing.T, op operatorOf, dir, line string) (out string, code int) {
+func typedIn(t *testing.T, op operator.Operator, dir, line string) (out string, code int) {
 	t.Helper()
-	cmd := exec.Command(binary(t), append([]string{"--root", op.root, "--state", op.state}, strings.Fields(line)...)...)
-	cmd.Dir, cmd.Env = dir, op.environ
+	cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(line)...)...)
+	cmd.Dir, cmd.Env = dir, op.Environ
 	b, _ := cmd.CombinedOutput()
 	return string(b), cmd.ProcessState.ExitCode()
-}
-
-type operatorOf struct {
-	root, state string
-	environ     []string
 }
 
 // TestOtherTeam: in a directory whose team file's team is not up, a command that acts does not take the only living team,
 // of a file elsewhere; one that reads says whose it is.
 func TestOtherTeam(t *testing.T) {
 	t.Parallel()
-	o := operatortest.New(t)
-	op := operatorOf{o.Root.Path, o.Home.Path, o.Environ}
-	alpha := operatortest.Team(t, o, "alpha", record.PolicySet{})
+	op := operatortest.New(t)
+	alpha := operatortest.Team(t, op, "alpha", record.PolicySet{})
 	alpha.Enlist(alpha.State(), "ann")
 	theirs, ours, none := t.TempDir(), t.TempDir(), t.TempDir()
 	write := func(path, text string) {
@@ -69,13 +64,12 @@ func TestOtherTeam(t *testing.T) {
 // TestTeamInSteps: while more than one team is up, the commands that are printed name theirs.
 func TestTeamInSteps(t *testing.T) {
 	t.Parallel()
-	o := operatortest.New(t)
-	op := operatorOf{o.Root.Path, o.Home.Path, o.Environ}
-	alpha, beta := operatortest.Team(t, o, "alpha", record.PolicySet{}), operatortest.Team(t, o, "beta", record.PolicySet{})
+	op := operatortest.New(t)
+	alpha, beta := operatortest.Team(t, op, "alpha", record.PolicySet{}), operatortest.Team(t, op, "beta", record.PolicySet{})
 	alpha.Enlist(alpha.State(), "ann")
 	beta.Enlist(beta.State(), "bob")
 	dir := t.TempDir()
-	tasks := o.Root.TasksDir("beta")
+	tasks := op.Root.TasksDir("beta")
 	if err := errors.Join(os.MkdirAll(tasks, 0o700), os.WriteFile(filepath.Join(tasks, "1.json"),
 		[]byte(`{"id":"1","subject":"x","description":"","status":"pending","owner":"bob","blocks":[],"blockedBy":[]}`), 0o600)); err != nil {
 		t.Fatal(err)
@@ -91,13 +85,12 @@ func TestTeamInSteps(t *testing.T) {
 // what marks or is for one session asks for the team.
 func TestInboxOfSeveral(t *testing.T) {
 	t.Parallel()
-	o := operatortest.New(t)
-	op := operatorOf{o.Root.Path, o.Home.Path, o.Environ}
+	op := operatortest.New(t)
 	for _, name := range []protocol.TeamName{"alpha", "beta"} {
-		r := operatortest.Team(t, o, name, record.PolicySet{})
+		r := operatortest.Team(t, op, name, record.PolicySet{})
 		r.Enlist(r.State(), "ann")
 		text := protocol.Envelope{From: "ann", Text: "hello from " + string(name), Timestamp: "2026-01-02T03:04:05.000Z"}
-		box, err := o.Boxes(name).Open(protocol.Lead, mailbox.Options{})
+		box, err := op.Boxes(name).Open(protocol.Lead, mailbox.Options{})
 		if err == nil {
 			err = box.Append(t.Context(), text)
 		}
@@ -113,11 +106,11 @@ func TestInboxOfSeveral(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	for _, line := range []string{"inbox --follow", "inbox --follow --json"} {
-		cmd := exec.Command(binary(t), append([]string{"--root", op.root, "--state", op.state}, strings.Fields(line)...)...)
+		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(line)...)...)
 		path := filepath.Join(t.TempDir(), "out")
 		out, err := os.Create(path)
 		must(t, err)
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, op.environ, out, out
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, op.Environ, out, out
 		must(t, errors.Join(cmd.Start(), out.Close()))
 		testenv.Eventually(t, line, func() bool {
 			b, err := os.ReadFile(path)

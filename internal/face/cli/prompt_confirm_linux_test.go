@@ -33,13 +33,11 @@ var confirms = []struct {
 		return "$W new exec true"
 	}, func(s *shellSession) bool { return exists(s.dir, "state", "teams") }},
 	{"approve --input", "allow it?", func(s *shellSession) string {
-		s.press("$W up -d w.yaml\n")
-		s.next("[status 0]")
+		s.up()
 		return "$W approve " + s.pending() + ` --input '{"command":"touch instead"}'`
 	}, func(s *shellSession) bool { return len(s.verdicts()) > 0 }},
 	{"net allow of a wildcard", "open them?", func(s *shellSession) string {
-		s.press("$W up -d w.yaml\n")
-		s.next("[status 0]")
+		s.up()
 		return "$W net allow '*.example.com:443' --until 1h --for alice"
 	}, func(s *shellSession) bool {
 		return strings.Contains(s.elsewhere("net", "list", "--json"), "example.com")
@@ -86,9 +84,7 @@ func TestConfirmMatrix(t *testing.T) {
 	for _, c := range testenv.Rows(t, confirms, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			yes := c.done
-			s := newShellSession(t)
-			s.file(confirmTeam)
-			t.Cleanup(func() { s.sweep() })
+			s := newTeamSession(t, confirmTeam)
 			command := c.before(s)
 			if c.done == nil {
 				c.done = func(*shellSession) bool { return false }

@@ -370,7 +370,10 @@ var stubbornTeams = []struct {
 // TestStubborn: waggle stop ends each kind of member, in the full run within the grace and ten seconds, all
 // at once, with a leader and without. No process of the member is left, and the exit code,
 // the output and the journal agree on how it ended.
-func TestStubborn(t *testing.T) {
+func TestStubborn(t *testing.T) { eachStubbornTeam(t, (*stubbornTeam).stopAll) }
+
+// eachStubbornTeam ends the teams, each as one test.
+func eachStubbornTeam(t *testing.T, end func(s *stubbornTeam, grace time.Duration)) {
 	testenv.Long(t)
 	t.Parallel()
 	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
@@ -379,13 +382,12 @@ func TestStubborn(t *testing.T) {
 			if c.backend == "tmux" {
 				testenv.Require(t, "tmux")
 			}
-			grace := 5 * time.Second // a refusal arrives within it on a busy machine too
 			for range testenv.Scale(1, 5) {
 				s := newStubbornTeam(t, c.backend, testenv.Rows(t, resistances, 5))
 				if !c.led {
 					s.killLeader()
 				}
-				s.stopAll(grace)
+				end(s, 5*time.Second) // a refusal arrives within it on a busy machine too
 			}
 		})
 	}
@@ -462,38 +464,24 @@ func (s *stubbornTeam) left(other operator.Kind) int {
 
 // TestStubbornDown: waggle down ends a team of every kind, in the full run within the grace and ten
 // seconds, with a leader and without.
-func TestStubbornDown(t *testing.T) {
-	testenv.Long(t)
-	t.Parallel()
-	for _, c := range testenv.Rows(t, stubbornTeams, 1) {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if c.backend == "tmux" {
-				testenv.Require(t, "tmux")
-			}
-			grace := 5 * time.Second // a refusal arrives within it on a busy machine too
-			for range testenv.Scale(1, 5) {
-				s := newStubbornTeam(t, c.backend, testenv.Rows(t, resistances, 5))
-				if !c.led {
-					s.killLeader()
-				}
-				began, slowest := time.Now(), testenv.Slowest()
-				out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
-				took, slow := time.Since(began), slowest()
-				var d process.DownResult
-				if err := json.Unmarshal([]byte(out), &d); err != nil || code != s.left(d.Kind()) || len(d.Members) != len(s.kinds) {
-					t.Fatalf("down: code %d, %v\n%s%s", code, err, out, said)
-				}
-				for _, end := range d.Members {
-					i := slices.IndexFunc(s.kinds, func(k resistance) bool { return k.name == end.Member })
-					s.check(s.kinds[i], end, app.ExitCode(end.Kind()), took, grace, slow)
-				}
-				if names := s.must("team", "list"); strings.Contains(names, s.team) {
-					t.Errorf("the registry still has the team: %s", names)
-				}
-				s.cleaned()
-				testenv.Measured(t, "a team of %d kinds ended with a grace of %s: after %s, no process left", len(s.kinds), grace, took.Round(10*time.Millisecond))
-			}
-		})
+func TestStubbornDown(t *testing.T) { eachStubbornTeam(t, (*stubbornTeam).down) }
+
+func (s *stubbornTeam) down(grace time.Duration) {
+	s.t.Helper()
+	began, slowest := time.Now(), testenv.Slowest()
+	out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
+	took, slow := time.Since(began), slowest()
+	var d process.DownResult
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != s.left(d.Kind()) || len(d.Members) != len(s.kinds) {
+		s.t.Fatalf("down: code %d, %v\n%s%s", code, err, out, said)
 	}
+	for _, end := range d.Members {
+		i := slices.IndexFunc(s.kinds, func(k resistance) bool { return k.name == end.Member })
+		s.check(s.kinds[i], end, app.ExitCode(end.Kind()), took, grace, slow)
+	}
+	if names := s.must("team", "list"); strings.Contains(names, s.team) {
+		s.t.Errorf("the registry still has the team: %s", names)
+	}
+	s.cleaned()
+	testenv.Measured(s.t, "a team of %d kinds ended with a grace of %s: after %s, no process left", len(s.kinds), grace, took.Round(10*time.Millisecond))
 }

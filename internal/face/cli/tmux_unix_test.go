@@ -23,6 +23,7 @@ type inTmux struct {
 	dir, socket  string
 	root, state  string
 	before, opts string
+	pane         string // where the person is
 }
 
 // paneLook is the format of everything of the server that a user would see.
@@ -40,7 +41,7 @@ func newTmux(t *testing.T, file string) *inTmux {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	u := &inTmux{t: t, dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
+	u := &inTmux{t: t, pane: "%0", dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
 	must(t, os.Mkdir(u.root, 0o700))
 	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	bin := filepath.Dir(binary(t))
@@ -73,7 +74,10 @@ func (u *inTmux) options() string {
 }
 
 // types writes a line into the first pane, as a user does.
-func (u *inTmux) types(line string) { u.tmux("send-keys", "-t", "%0", line, "Enter") }
+func (u *inTmux) types(line string) { u.key(line, "Enter") }
+
+// key presses keys, by the arguments of tmux.
+func (u *inTmux) key(args ...string) { u.tmux(append([]string{"send-keys", "-t", u.pane}, args...)...) }
 
 // until waits until cond holds.
 func (u *inTmux) until(what string, cond func() bool, shown ...func() string) {

@@ -39,22 +39,14 @@ tasks:
 // matrix is a person at waggle top in a pane.
 type matrix struct {
 	*inTmux
-	pane    string
 	handles map[string]string
 }
-
-func (m *matrix) key(args ...string) { m.tmux(append([]string{"send-keys", "-t", m.pane}, args...)...) }
-
-func (m *matrix) at() string { return m.tmux("capture-pane", "-p", "-t", m.pane) }
 
 // sees waits until the pane has a text.
 func (m *matrix) sees(text string) {
 	m.t.Helper()
-	m.until("the pane shows "+text, func() bool { return strings.Contains(m.at(), text) })
+	m.until("the pane shows "+text, func() bool { return strings.Contains(m.screen(), text) })
 }
-
-// until waits until a condition holds.
-func (m *matrix) until(what string, cond func() bool) { m.t.Helper(); m.inTmux.until(what, cond, m.at) }
 
 // settle lets time pass, which the screen counts.
 func (m *matrix) settle(d time.Duration) { time.Sleep(d) } // real clock: the screen's
@@ -84,7 +76,7 @@ func (m *matrix) on(name string) {
 	m.t.Helper()
 	row := regexp.MustCompile(`(?m)^([1-9])([ >])(!!|! |\. |ok) ` + name + ` `)
 	m.until("the cursor is on "+name, func() bool {
-		r := row.FindStringSubmatch(m.at())
+		r := row.FindStringSubmatch(m.screen())
 		if r != nil && r[2] == ">" {
 			return true
 		}
@@ -109,25 +101,16 @@ func (m *matrix) here() (names []string) {
 	return names
 }
 
-// words types a text as a person does.
-func (m *matrix) words(text string) {
-	for _, c := range text {
-		m.settle(60 * time.Millisecond)
-		m.key("-l", string(c))
-	}
-	m.settle(60 * time.Millisecond)
-}
-
 // begins begins the line for the handle of a member's request.
 func (m *matrix) begins(name string) {
 	m.t.Helper()
 	m.on(name)
 	m.until("a asks for the handle", func() bool {
-		if !strings.Contains(m.at(), "high risk: type "+m.handles[name]) {
+		if !strings.Contains(m.screen(), "high risk: type "+m.handles[name]) {
 			m.key("a")
 			m.settle(time.Second)
 		}
-		return strings.Contains(m.at(), "high risk: type "+m.handles[name])
+		return strings.Contains(m.screen(), "high risk: type "+m.handles[name])
 	})
 }
 
@@ -136,11 +119,11 @@ func (m *matrix) begins(name string) {
 func (m *matrix) enters(text string) {
 	m.t.Helper()
 	m.until("Enter shows "+text, func() bool {
-		if !strings.Contains(m.at(), text) {
+		if !strings.Contains(m.screen(), text) {
 			m.key("Enter")
 			m.settle(time.Second)
 		}
-		return strings.Contains(m.at(), text)
+		return strings.Contains(m.screen(), text)
 	})
 }
 
@@ -155,7 +138,7 @@ var noAnswers = []struct {
 		m.sees("asks: Bash")
 		m.key("a")
 		m.settle(700 * time.Millisecond)
-		if strings.Contains(m.at(), "high risk: type ") { // where the one of high risk is selected
+		if strings.Contains(m.screen(), "high risk: type ") { // where the one of high risk is selected
 			m.t.Error("the key was taken")
 		}
 	}},
@@ -182,7 +165,7 @@ var noAnswers = []struct {
 	{"Enter", func(m *matrix) { // it only looks into
 		m.on("alice")
 		m.key("Enter")
-		m.until("the request has the whole screen", func() bool { return !strings.Contains(m.at(), "│") })
+		m.until("the request has the whole screen", func() bool { return !strings.Contains(m.screen(), "│") })
 		m.settle(time.Second)
 		m.key("Enter")
 	}},
@@ -274,7 +257,7 @@ var noAnswers = []struct {
 	}},
 	{"control bytes in a command", func(m *matrix) {
 		m.on("dora")
-		s := m.at()
+		s := m.screen()
 		if title := m.tmux("display-message", "-p", "-t", m.pane, "#{pane_title}"); strings.Contains(title, "owned") || !strings.Contains(s, `]2;owned`) || !strings.Contains(s, "matrix/dora asks") {
 			m.t.Errorf("title %q:\n%s", title, s)
 		}
@@ -393,7 +376,6 @@ func TestTopMatrix(t *testing.T) {
 	m.does(0, "up", "--detach", "waggle.yaml")
 	defer m.waggle("down", "--force", "matrix")
 	m.until("all ask", func() bool { return m.asked("matrix") == 7 })
-	m.pane = "%0"
 	m.types("waggle top")
 	m.tmux("resize-window", "-t", "mine:", "-x", "120", "-y", "40")
 	m.handles = m.inTmux.handles("hal", "alice", "bob", "carl", "dora", "eve", "fay")
@@ -405,7 +387,7 @@ func TestTopMatrix(t *testing.T) {
 			do(m)
 			m.settle(600 * time.Millisecond)
 			if got := m.here(); !slices.Equal(got, wants) {
-				t.Errorf("decided on a screen: %q, not %q\n%s", got, wants, m.at())
+				t.Errorf("decided on a screen: %q, not %q\n%s", got, wants, m.screen())
 			}
 			m.size(120, 40)
 			m.key("Escape") // what was said

@@ -47,8 +47,7 @@ func (s *shellSession) led(t *testing.T, more string) {
 	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}))
 	s.file(fmt.Sprintf(shellTeam, more))
 	t.Cleanup(func() { s.sweep() })
-	s.press("$W up -d w.yaml\n")
-	s.next("[status 0]")
+	s.up()
 }
 
 // TestTopInShell has the steps of the prompts' matrix that need a shell: lines from before the screen, and a stop and fg.

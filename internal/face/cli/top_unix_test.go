@@ -28,14 +28,14 @@ tasks:
   - {subject: clean, owner: carol, instructions: "rm -rf build7; touch cleaned"}
 `
 
-// screen is what the first pane shows.
+// screen is what the pane shows.
 func (u *inTmux) screen() string {
 	u.t.Helper()
-	return u.tmux("capture-pane", "-p", "-t", "%0")
+	return u.tmux("capture-pane", "-p", "-t", u.pane)
 }
 
 // presses types one key.
-func (u *inTmux) presses(key string) { u.tmux("send-keys", "-t", "%0", key) }
+func (u *inTmux) presses(key string) { u.key(key) }
 
 // onScreen reports that a line of a screen, or its part beside the bar, has a text, whatever its gaps, or as much of it as
 // has room before …, at least eight letters and two thirds.
