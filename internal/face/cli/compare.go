@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
@@ -33,10 +31,7 @@ not run.`,
 			if err != nil {
 				return err
 			}
-			co := results.CompareOptions{Check: check, Output: quiet{a}, Note: a.SayNote}
-			co.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
-				return confined(ctx, op, tree, c)
-			}
+			co := results.CompareOptions{Check: check, Output: quiet{a}, Note: a.SayNote, Confine: confined(op)}
 			cs, err := results.Of(op).Compare(cmd.Context(), of, args, co)
 			if err != nil {
 				return err

@@ -117,10 +117,7 @@ func takenFrom(ctx context.Context, a *app.App, member string) (operator.Operato
 
 // said is the settings of a merge that speaks to the person and confines what it runs.
 func said(a *app.App, op operator.Operator, mo results.MergeOptions) results.MergeOptions {
-	mo.Note, mo.Output = a.SayNote, quiet{a}
-	mo.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
-		return confined(ctx, op, tree, c)
-	}
+	mo.Note, mo.Output, mo.Confine = a.SayNote, quiet{a}, confined(op)
 	return mo
 }
 
@@ -172,8 +169,14 @@ func (q quiet) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// confined wraps a command for a sandbox of a directory.
-func confined(ctx context.Context, op operator.Operator, tree string, c results.Command) (results.Command, func() error, error) {
+// confined returns what wraps a command for a sandbox of a directory.
+func confined(op operator.Operator) func(context.Context, string, results.Command) (results.Command, func() error, error) {
+	return func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
+		return confine(ctx, op, tree, c)
+	}
+}
+
+func confine(ctx context.Context, op operator.Operator, tree string, c results.Command) (results.Command, func() error, error) {
 	program, err := app.Relay()
 	if err != nil {
 		return c, nil, err

@@ -20,7 +20,6 @@ import (
 	"waggle/internal/face/tui/live"
 	"waggle/operator"
 	"waggle/operator/fresh"
-	"waggle/operator/results"
 	"waggle/protocol"
 )
 
@@ -149,9 +148,7 @@ func liveOf(a *app.App, op operator.Operator, name protocol.TeamName) *live.Sour
 		}
 		return lines
 	}
-	src.Confine = func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
-		return confined(ctx, op, tree, c)
-	}
+	src.Confine = confined(op)
 	src.Start = func(ctx context.Context, act tui.Act) ([]string, error) { return startFresh(ctx, a, op, name, act) }
 	return src
 }

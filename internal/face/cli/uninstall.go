@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,20 +163,11 @@ func uninstallReport(a *app.App, i *install.Installation) (uninstallDocument, er
 			doc.Kept = append(doc.Kept, f.Path)
 		}
 	}
-	root, err := a.RootPath()
-	if err != nil {
-		return doc, err
-	}
-	state, err := a.StatePath()
-	if err != nil {
-		return doc, err
-	}
-	config, _, err := a.ConfigPath()
-	if err != nil {
-		return doc, err
-	}
-	trees, err := a.WorktreesPath()
-	if err != nil {
+	root, rootErr := a.RootPath()
+	state, stateErr := a.StatePath()
+	config, _, configErr := a.ConfigPath()
+	trees, treesErr := a.WorktreesPath()
+	if err := cmp.Or(rootErr, stateErr, configErr, treesErr); err != nil {
 		return doc, err
 	}
 	for _, path := range []string{filepath.Join(root, "teams"), filepath.Join(root, "tasks"), state, config, trees} {
@@ -194,24 +186,5 @@ func askUninstall(ctx context.Context, a *app.App, f uninstallFlags, doc uninsta
 			lines = append(lines, operator.Visible(file.Path))
 		}
 	}
-	list := strings.Join(lines, "\n")
-	if !f.yes && a.CanAsk() {
-		yes, err := a.Yes(ctx, list, "remove these files?")
-		if err == nil && !yes {
-			err = &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "nothing was removed"}
-		}
-		return err
-	}
-	if !a.Flags.JSON {
-		a.Say("%s", list)
-	}
-	if f.yes {
-		return nil
-	}
-	if a.Flags.JSON {
-		if err := a.Document(doc); err != nil {
-			return err
-		}
-	}
-	return &operator.Error{Kind: operator.Question, Op: "uninstall", Msg: "nothing was removed: there is no terminal to ask on", Advice: "waggle uninstall --yes"}
+	return a.Consents(ctx, f.yes, app.Consent{Op: "uninstall", Text: strings.Join(lines, "\n"), Question: "remove these files?", Doc: doc, Else: "nothing was removed", Advice: "waggle uninstall --yes"})
 }

@@ -5,6 +5,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -179,31 +180,21 @@ func (a *App) WorktreesPath() (string, error) {
 
 // Op returns the operator of this invocation.
 func (a *App) Op() (operator.Operator, error) {
-	root, err := a.RootPath()
-	if err != nil {
-		return operator.Operator{}, err
-	}
+	root, rootErr := a.RootPath()
 	// A tree has one URL, through every symbolic link.
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	state, err := a.StatePath()
-	if err != nil {
-		return operator.Operator{}, err
-	}
-	self, err := spawn.Self(a.Environ)
-	if err != nil {
+	state, stateErr := a.StatePath()
+	self, selfErr := spawn.Self(a.Environ)
+	config, configErr := a.config()
+	worktrees, treesErr := a.WorktreesPath()
+	claude, claudeErr := a.ClaudeDir()
+	box, boxErr := Confine()
+	if err := cmp.Or(rootErr, stateErr, selfErr, configErr, treesErr, claudeErr, boxErr); err != nil {
 		return operator.Operator{}, err
 	}
 	observe, err := a.observer()
-	if err != nil {
-		return operator.Operator{}, err
-	}
-	config, err := a.config()
-	if err != nil {
-		return operator.Operator{}, err
-	}
-	worktrees, err := a.WorktreesPath()
 	if err != nil {
 		return operator.Operator{}, err
 	}
@@ -211,14 +202,6 @@ func (a *App) Op() (operator.Operator, error) {
 	brake := teamfile.UsualBrake
 	if config != nil {
 		ceiling, brake = &config.Ceiling, config.Brake
-	}
-	claude, err := a.ClaudeDir()
-	if err != nil {
-		return operator.Operator{}, err
-	}
-	box, err := Confine()
-	if err != nil {
-		return operator.Operator{}, err
 	}
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
 	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Brake: brake, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
@@ -446,25 +429,19 @@ func (a *App) Profile(w io.Writer) colorprofile.Profile {
 	return colorprofile.Detect(w, a.Environ)
 }
 
-// Width returns the width of the terminal, 0 when there is none.
-func Width(w io.Writer) int {
+// size returns the columns and lines of a terminal, 0 for another output.
+func size(w io.Writer) (columns, lines int) {
 	if f, ok := w.(interface{ Fd() uintptr }); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return n
-		}
+		columns, lines, _ = term.GetSize(int(f.Fd())) // 0 with an error
 	}
-	return 0
+	return columns, lines
 }
 
+// Width returns the width of the terminal, 0 when there is none.
+func Width(w io.Writer) int { columns, _ := size(w); return columns }
+
 // Height returns how many lines a terminal has, 0 for another output.
-func Height(w io.Writer) int {
-	if f, ok := w.(interface{ Fd() uintptr }); ok {
-		if _, n, err := term.GetSize(int(f.Fd())); err == nil {
-			return n
-		}
-	}
-	return 0
-}
+func Height(w io.Writer) int { _, lines := size(w); return lines }
 
 // TaskTeam picks the task list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A list may
 // exist without its team: those of Claude Code outlive their sessions (protocol §4).

@@ -89,6 +89,37 @@ func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
 	return answer.Allow, err
 }
 
+// Consent is what a command shows of the files that it is about to change.
+type Consent struct {
+	Op, Text, Question string
+	Doc                any    // with --json, where nobody can be asked
+	Else               string // what is said without a yes
+	Advice             string // how the command is given without a terminal
+}
+
+// Consents asks for y or n on a terminal, and returns an error for anything but yes. With yes nobody is asked.
+func (a *App) Consents(ctx context.Context, yes bool, c Consent) error {
+	if !yes && a.CanAsk() {
+		yes, err := a.Yes(ctx, c.Text, c.Question)
+		if err == nil && !yes {
+			err = &operator.Error{Kind: operator.Refused, Op: c.Op, Msg: c.Else}
+		}
+		return err
+	}
+	if !a.Flags.JSON {
+		a.Say("%s", c.Text)
+	}
+	if yes {
+		return nil
+	}
+	if a.Flags.JSON {
+		if err := a.Document(c.Doc); err != nil {
+			return err
+		}
+	}
+	return &operator.Error{Kind: operator.Question, Op: c.Op, Msg: c.Else + ": there is no terminal to ask on", Advice: c.Advice}
+}
+
 // Choose asks for y, n or one of the choices. Enter is no.
 func (a *App) Choose(ctx context.Context, text, question string, choices ...ask.Choice) (ask.Answer, error) {
 	return a.put(ctx, ask.Question{Text: text, Confirm: question, Choices: choices, Risk: -1})

@@ -7,7 +7,6 @@ import (
 
 	"waggle/control"
 	"waggle/internal/face/cli/app"
-	"waggle/internal/face/view/policyview"
 	"waggle/operator/decide"
 	"waggle/protocol"
 )
@@ -60,11 +59,5 @@ func answer(ctx context.Context, a *app.App, id string, words []string, digest s
 	if d == nil { // its session was removed meanwhile
 		return &control.UnknownRequestError{ID: protocol.RequestID(id)}
 	}
-	results := []decide.Decided{*d}
-	if a.Flags.JSON {
-		if err := a.Document(policyview.Results(results)); err != nil {
-			return err
-		}
-	}
-	return sayDecided(a, results)
+	return sayLearned(ctx, a, op, "", []decide.Decided{*d}, nil)
 }

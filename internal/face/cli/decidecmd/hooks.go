@@ -175,22 +175,25 @@ func hooksPath(a *app.App, c claudesettings.Client, project bool) (string, error
 	return c.ProjectFile(top), nil
 }
 
+// file is the settings file of the flags, and the store of what was installed there.
+func (f *hooksFlags) file(a *app.App) (c claudesettings.Client, path string, store claudesettings.Store, err error) {
+	if c, err = f.of(); err == nil {
+		path, err = hooksPath(a, c, f.project)
+	}
+	if err == nil {
+		store, err = HookStore(a, c)
+	}
+	store.Project = f.project
+	return c, path, store, err
+}
+
 // changeHooks shows a change, asks, and makes it.
 func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program string, plan func(claudesettings.Store, string) (*claudesettings.Change, error)) error {
-	client, err := f.of()
+	client, path, store, err := f.file(a)
 	if err != nil {
 		return err
 	}
 	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	path, err := hooksPath(a, client, f.project)
-	if err != nil {
-		return err
-	}
-	store, err := HookStore(a, client)
-	store.Project = f.project
 	if err != nil {
 		return err
 	}
@@ -232,25 +235,7 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 // askHooks shows the difference and asks whether to write it.
 func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc hooksDocument) error {
 	diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
-	if !f.yes && a.CanAsk() {
-		yes, err := a.Yes(ctx, diff, "write "+operator.Visible(doc.Path)+"?")
-		if err == nil && !yes {
-			err = &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Msg: "nothing was written"}
-		}
-		return err
-	}
-	if !a.Flags.JSON {
-		a.Say("%s", diff)
-	}
-	if f.yes {
-		return nil
-	}
-	if a.Flags.JSON {
-		if err := a.Document(doc); err != nil {
-			return err
-		}
-	}
-	return &operator.Error{Kind: operator.Question, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Advice: f.command(verb + " --yes")}
+	return a.Consents(ctx, f.yes, app.Consent{Op: "hooks " + verb, Text: diff, Question: "write " + operator.Visible(doc.Path) + "?", Doc: doc, Else: "nothing was written", Advice: f.command(verb + " --yes")})
 }
 
 func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
@@ -369,16 +354,7 @@ binary) or missing (no such file).`,
 }
 
 func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
-	client, err := f.of()
-	if err != nil {
-		return nil, err
-	}
-	path, err := hooksPath(a, client, f.project)
-	if err != nil {
-		return nil, err
-	}
-	store, err := HookStore(a, client)
-	store.Project = f.project
+	client, path, store, err := f.file(a)
 	if err != nil {
 		return nil, err
 	}

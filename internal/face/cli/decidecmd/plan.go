@@ -10,7 +10,6 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
-	"waggle/internal/face/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/protocol"
@@ -193,12 +192,7 @@ func planDecide(ctx context.Context, a *app.App, plan string, rev int, with deci
 	if err != nil {
 		return err
 	}
-	if a.Flags.JSON {
-		if err := a.Document(policyview.Results(results)); err != nil {
-			return err
-		}
-	}
-	return sayDecided(a, results)
+	return sayLearned(ctx, a, op, name, results, nil)
 }
 
 func planDiffCmd(a *app.App) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,13 +84,8 @@ is applied, pending or unsupported.`,
 				return err
 			}
 			sc := decide.RuleScope{Member: protocol.MemberName(member)}
-			if expires != "" {
-				t, err := operator.ParseUntil(expires, a.Now())
-				if err != nil {
-					return err
-				}
-				t = t.UTC()
-				sc.Until = &t
+			if sc.Until, err = untilOf(a, expires); err != nil {
+				return err
 			}
 			c, err := decide.Of(op).AddRule(cmd.Context(), name, r, deny, sc)
 			if err != nil {
@@ -170,6 +166,16 @@ func ruleArg(a *app.App, s string) (policy.Rule, operator.Operator, protocol.Tea
 	}
 	op, name, err := a.Team()
 	return r, op, name, err
+}
+
+// untilOf reads the end that --until gives; nil for "".
+func untilOf(a *app.App, s string) (*time.Time, error) {
+	if s == "" {
+		return nil, nil
+	}
+	end, err := operator.ParseUntil(s, a.Now())
+	end = end.UTC()
+	return &end, err
 }
 
 func changed(a *app.App, c *decide.PolicyChange, what string) error {

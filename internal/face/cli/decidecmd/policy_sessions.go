@@ -1,8 +1,6 @@
 package decidecmd
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
@@ -61,14 +59,9 @@ func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command 
 		if !add {
 			return a.SaySessionRules(decide.Of(op).RemoveSessionRule(cmd.Context(), rule, deny))
 		}
-		var until *time.Time
-		if expires != "" {
-			t, err := operator.ParseUntil(expires, a.Now())
-			if err != nil {
-				return err
-			}
-			t = t.UTC()
-			until = &t
+		until, err := untilOf(a, expires)
+		if err != nil {
+			return err
 		}
 		return a.SaySessionRules(decide.Of(op).AddSessionRule(cmd.Context(), rule, deny, until))
 	}}

@@ -1,14 +1,10 @@
 package decidecmd
 
 import (
-	"context"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
-	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/protocol"
 )
@@ -40,12 +36,9 @@ teams: {"recaps":[…]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var from time.Time
-			if since != "" {
-				var err error
-				if from, err = ago(a, since); err != nil {
-					return err
-				}
+			from, err := ago(a, since)
+			if err != nil {
+				return err
 			}
 			only, err := onlySessions(a, args)
 			if err != nil {
@@ -58,7 +51,7 @@ teams: {"recaps":[…]}.`,
 			if err != nil {
 				return err
 			}
-			ds, err := recaps(cmd.Context(), a, op, of, from)
+			ds, err := openEach(a, of, func(name string) (*inspect.Recap, error) { return inspect.Of(op).Recap(cmd.Context(), name, from) })
 			if err != nil {
 				return err
 			}
@@ -87,30 +80,6 @@ teams: {"recaps":[…]}.`,
 	}
 	app.WhenVar(cmd.Flags(), &since, "since", "2h, 7d, 2026-11-20 (default: your last decision or detach)")
 	return cmd
-}
-
-// recaps returns the recap of each team. Of several, one that cannot be read is left out with a
-// note.
-func recaps(ctx context.Context, a *app.App, op operator.Operator, of []string, since time.Time) (ds []*inspect.Recap, err error) {
-	var first error
-	for _, name := range of {
-		d, err := inspect.Of(op).Recap(ctx, name, since)
-		switch {
-		case err == nil:
-			ds = append(ds, d)
-		case len(of) == 1:
-			return nil, err
-		default:
-			if first == nil {
-				first = err
-			}
-			SaySkipped(a, protocol.TeamName(name), err)
-		}
-	}
-	if len(ds) == 0 {
-		return nil, first
-	}
-	return ds, nil
 }
 
 func recapDocument(a *app.App, ds []*inspect.Recap) any {

@@ -79,20 +79,22 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 	return cmd
 }
 
-// planFile shows what a team file means.
-func planFile(ctx context.Context, a *app.App, args []string) error {
-	path := "waggle.yaml"
-	if len(args) > 0 {
-		path = args[0]
-	}
+// readFile reads the team file that an argument names, or the one of this directory.
+func readFile(a *app.App, args []string) (*teamfile.File, error) {
 	user, err := a.ClaudeDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f, err := teamfile.ReadFile(path)
+	f, err := teamfile.ReadFile(append(args, "waggle.yaml")[0])
 	if err == nil {
 		err = f.Define(user)
 	}
+	return f, err
+}
+
+// planFile shows what a team file means.
+func planFile(ctx context.Context, a *app.App, args []string) error {
+	f, err := readFile(a, args)
 	if err != nil {
 		return err
 	}
@@ -107,18 +109,7 @@ func planFile(ctx context.Context, a *app.App, args []string) error {
 // teamFile reads the team file for this command. A file that the user did not name is not consent:
 // the command asks, and with --headless it refuses (trust §7).
 func teamFile(ctx context.Context, a *app.App, verb string, args []string, headless bool) (*teamfile.File, error) {
-	path := "waggle.yaml"
-	if len(args) > 0 {
-		path = args[0]
-	}
-	user, err := a.ClaudeDir()
-	if err != nil {
-		return nil, err
-	}
-	f, err := teamfile.ReadFile(path)
-	if err == nil {
-		err = f.Define(user)
-	}
+	f, err := readFile(a, args)
 	if err != nil || len(args) > 0 {
 		return f, err
 	}
