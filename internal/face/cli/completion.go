@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"waggle/internal/face/cli/app"
 )
 
 // bashWords does for the script of bash what it takes from the package bash-completion, where that is not installed: it
@@ -40,8 +42,8 @@ func completeBelow(root *cobra.Command) {
 	if err != nil || cmd == root {
 		return
 	}
-	suggestBelow(cmd)
-	for _, sub := range cmd.Commands() {
+	for _, sub := range app.Commands(cmd) {
+		suggest(sub)
 		switch sub.Name() {
 		case "powershell":
 			cmd.RemoveCommand(sub)

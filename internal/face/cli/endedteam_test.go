@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
 	"waggle/internal/test/testenv"
@@ -196,13 +194,13 @@ func TestEndedTeam(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	known := map[string]bool{}
-	forEach(cli.Root(&app.App{Out: &out, Err: &out}), func(cmd *cobra.Command) {
+	for _, cmd := range cli.Shown(cli.Root(&app.App{Out: &out, Err: &out})) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "waggle ")
 		known[path] = true
 		if c, ok := ofEnded[path]; cmd.Runnable() && (!ok || (len(c.lines) == 0) == (c.why == "")) {
 			t.Errorf("%s: the table does not say how it reads an ended team, or why it does not", path)
 		}
-	})
+	}
 	for path := range ofEnded {
 		if !known[path] {
 			t.Errorf("%s is no command", path)

@@ -149,7 +149,7 @@ var examples = map[string]string{
 	"policy sessions rm":  "policy sessions rm 'Bash(npm test)'",
 }
 
-// exemplify gives a command and those below it their examples.
+// exemplify gives a command its examples.
 func exemplify(cmd *cobra.Command) {
 	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	if text := examples[path]; text != "" && cmd.Example == "" {
@@ -158,8 +158,5 @@ func exemplify(cmd *cobra.Command) {
 			lines[i] = "  " + cmd.Root().Name() + " " + l
 		}
 		cmd.Example = strings.Join(lines, "\n")
-	}
-	for _, sub := range cmd.Commands() {
-		exemplify(sub)
 	}
 }

@@ -40,7 +40,7 @@ func TestGrammar(t *testing.T) {
 	var out bytes.Buffer
 	root := cli.Root(&app.App{Out: &out, Err: &out})
 	shorthand := map[string]string{}
-	forEach(root, func(cmd *cobra.Command) {
+	for _, cmd := range cli.Shown(root) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "waggle ")
 		if cmd != root && cmd.Runnable() && !strings.Contains(cmd.Example, cmd.CommandPath()) {
 			t.Errorf("%s has no example", path)
@@ -85,7 +85,7 @@ func TestGrammar(t *testing.T) {
 				shorthand[s] = f.Name
 			}
 		})
-	})
+	}
 	for _, where := range []string{"gc", "down", "up", "run", "team migrate", "team delete", "merge", "resume", "init", "new", "team restore"} {
 		if cmd, _, err := root.Find(strings.Fields(where)); err != nil || cmd.Flags().Lookup("plan") == nil {
 			t.Errorf("%s has no --plan (%v)", where, err)
@@ -101,8 +101,7 @@ func TestOneSpelling(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	root := cli.Root(&app.App{Out: &out, Err: &out})
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
+	for _, cmd := range app.Commands(root) {
 		for _, a := range cmd.Aliases {
 			if aliases[a] == "" || !strings.Contains(aliases[a], cmd.Name()) {
 				t.Errorf("%s is also called %s", cmd.CommandPath(), a)
@@ -125,11 +124,7 @@ func TestOneSpelling(t *testing.T) {
 				t.Errorf("%s --%s is hidden", cmd.CommandPath(), f.Name)
 			}
 		})
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
 	}
-	walk(root)
 	for line, says := range map[string]string{
 		"log --member ann": "NAME is an argument: waggle log", "gc --dry-run": "near: --plan", "spawn ann --mode plan": "near: --permission-mode", "policy add Bash --expires 8h": "near: --until",
 		"task add x --description y": "near: --instructions", "approve --group g-1": "GROUP is an argument", "task release --of ann": "NAME is an argument", "task add x --plan": "near: --require-plan",
@@ -139,17 +134,6 @@ func TestOneSpelling(t *testing.T) {
 		if code := cli.Run(t.Context(), &app.App{Out: &out, Err: &out}, strings.Fields(line)); code != app.ExitUsage || !strings.Contains(out.String(), says) {
 			t.Errorf("%s: exit %d, %s", line, code, out.String())
 		}
-	}
-}
-
-// forEach calls do with every command that help shows.
-func forEach(cmd *cobra.Command, do func(*cobra.Command)) {
-	if cmd.Hidden {
-		return
-	}
-	do(cmd)
-	for _, sub := range cmd.Commands() {
-		forEach(sub, do)
 	}
 }
 

@@ -64,8 +64,8 @@ func rowsOf(lists map[act]string) map[string]act {
 // withArguments are commands that read without arguments and are the operator's with some.
 var withArguments = map[string]bool{"mode": true}
 
-// guardBelow makes each command refuse, before it does anything, what it may not do inside of a member or a session.
-func guardBelow(a *app.App, cmd *cobra.Command) {
+// guarded makes a command refuse, before it does anything, what it may not do inside of a member or a session.
+func guarded(a *app.App, cmd *cobra.Command) {
 	name, run := nameOf(cmd), cmd.RunE
 	if act := acts[name]; run != nil && (act == operates || act == actsInOwnTeam || withArguments[name]) {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -80,9 +80,6 @@ func guardBelow(a *app.App, cmd *cobra.Command) {
 			}
 			return run(cmd, args)
 		}
-	}
-	for _, sub := range cmd.Commands() {
-		guardBelow(a, sub)
 	}
 }
 

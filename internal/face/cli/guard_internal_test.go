@@ -3,8 +3,6 @@ package cli
 import (
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"waggle/internal/face/cli/app"
 )
 
@@ -20,19 +18,14 @@ func TestActs(t *testing.T) {
 			t.Errorf("%s is in withArguments and does not read without them", name)
 		}
 	}
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
+	for _, cmd := range app.Commands(Root(&app.App{})) {
 		if name := nameOf(cmd); cmd.Runnable() {
 			if acts[name] == 0 {
 				t.Errorf("waggle %s has no row: who may give it inside of an agent?", name)
 			}
 			delete(left, name)
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
 	}
-	walk(Root(&app.App{}))
 	for name := range left {
 		t.Errorf("there is no command %q", name)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -50,15 +51,37 @@ func TestRootHelp(t *testing.T) {
 	}
 }
 
+// Shown are the commands that help shows: cmd and those below it.
+func Shown(cmd *cobra.Command) (all []*cobra.Command) {
+	if cmd.Hidden {
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		all = append(all, Shown(sub)...)
+	}
+	return append([]*cobra.Command{cmd}, all...)
+}
+
+// TestHelpText: every visible command has a one-line summary without a full stop, and the lines
+// of its long help fit a terminal of 90 columns.
+func TestHelpText(t *testing.T) {
+	for _, cmd := range Shown(Root(&app.App{})) {
+		if s := cmd.Short; s == "" || strings.HasSuffix(s, ".") || strings.Contains(s, "\n") {
+			t.Errorf("%s: want a summary of one line without a full stop, have %q", cmd.CommandPath(), s)
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > 90 {
+				t.Errorf("%s: a help line of %d columns, at most 90: %s", cmd.CommandPath(), utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+}
+
 // The help of every command fits 80 columns without a terminal.
 func TestHelpWidth(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{Out: &out, Err: &out}
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		if cmd.Hidden {
-			return
-		}
+	for _, cmd := range Shown(Root(a))[1:] {
 		out.Reset()
 		if err := cmd.Help(); err != nil {
 			t.Error(err)
@@ -71,12 +94,6 @@ func TestHelpWidth(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), w, l)
 			}
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-	}
-	for _, cmd := range Root(a).Commands() {
-		walk(cmd)
 	}
 }
 
@@ -96,23 +113,13 @@ func TestCommandsHaveScripts(t *testing.T) {
 			ran.Write(bytes.ReplaceAll(b, []byte("\n"), []byte(" \n")))
 		}
 	}
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		if cmd.Hidden {
-			return
-		}
+	for _, cmd := range Shown(Root(&app.App{Out: io.Discard, Err: io.Discard}))[1:] {
 		if cmd.CommandPath() == "waggle demo" { // TestDemo and the gate run it
-			return
+			continue
 		}
 		if cmd.Runnable() && !strings.Contains(ran.String(), cmd.CommandPath()+" ") {
 			t.Errorf("no script of the usual tests runs %s: commands.txtar has those whose own are of the full run", cmd.CommandPath())
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-	}
-	for _, cmd := range Root(&app.App{Out: io.Discard, Err: io.Discard}).Commands() {
-		walk(cmd)
 	}
 }
 
@@ -131,18 +138,13 @@ func TestReflow(t *testing.T) {
 			}
 		}
 	}
-	var walk func(*cobra.Command)
 	row := regexp.MustCompile(`(?m)^\S.*\S {2,}\S.*$`)
-	walk = func(cmd *cobra.Command) {
+	for _, cmd := range app.Commands(Root(&app.App{})) {
 		forAll(cmd.Long)
 		if l := row.FindString(cmd.Long); l != "" && cmd.Name() != "zsh" { // cobra's text
 			t.Errorf("%s: a row of a table is not indented, and is wrapped with the next one: %s", cmd.CommandPath(), l)
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
 	}
-	walk(Root(&app.App{}))
 	if got := strings.Join(reflow("one two\nthree\n\n  left as it is\nfour", 80), "|"); got != "one two three||  left as it is|four" {
 		t.Error(got)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
 	"waggle/internal/test/operatortest"
@@ -95,7 +93,7 @@ func TestNamedMember(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
 	var out bytes.Buffer
-	forEach(cli.Root(&app.App{Out: &out, Err: &out}), func(cmd *cobra.Command) {
+	for _, cmd := range cli.Shown(cli.Root(&app.App{Out: &out, Err: &out})) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "waggle ")
 		if _, ok := named[path]; !ok && takesMember.MatchString(cmd.Use) {
 			t.Errorf("%s takes a member and is not in the table", path)
@@ -103,7 +101,7 @@ func TestNamedMember(t *testing.T) {
 		if _, ok := lists[path]; !ok && named[path].line == "" && cmd.Name() == "list" {
 			t.Errorf("%s lists and is not in the table", path)
 		}
-	})
+	}
 	op := operatortest.New(t)
 	op.Environ = append(op.Environ, "EDITOR=true")
 	alpha, beta := operatortest.Team(t, op, "alpha", record.PolicySet{}), operatortest.Team(t, op, "beta", record.PolicySet{})

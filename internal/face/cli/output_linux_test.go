@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
 	"waggle/internal/test/testenv"
@@ -46,7 +44,9 @@ func TestFullOutput(t *testing.T) {
 	tried := 0
 	var helps [][]string
 	a := app(io.Discard, io.Discard)
-	each(cli.Root(a), func(path []string) { helps = append(helps, append(path, "--help")) })
+	for _, cmd := range cli.Shown(cli.Root(a)) {
+		helps = append(helps, append(strings.Fields(cmd.CommandPath())[1:], "--help"))
+	}
 	// A sample of these starts a program, the others run here.
 	for _, args := range testenv.Rows(t, helps, 4) {
 		asProgram[strings.Join(args, " ")] = true
@@ -77,16 +77,5 @@ func TestFullOutput(t *testing.T) {
 	}
 	if tried < 60 {
 		t.Errorf("only %d were tried", tried)
-	}
-}
-
-// each walks the commands that people type.
-func each(cmd *cobra.Command, f func(path []string)) {
-	if cmd.Hidden {
-		return
-	}
-	f(strings.Fields(cmd.CommandPath())[1:])
-	for _, sub := range cmd.Commands() {
-		each(sub, f)
 	}
 }

@@ -194,13 +194,17 @@ func Root(a *app.App) *cobra.Command {
 	root.SetErr(a.Err)
 	for _, c := range commands {
 		cmd := c(a)
-		app.UsageArgs(cmd)
-		suggestBelow(cmd)
+		for _, cmd := range app.Commands(cmd) {
+			app.UsageArgs(cmd)
+			suggest(cmd)
+		}
 		root.AddCommand(cmd)
 	}
 	root.SetHelpCommand(helpCmd(root))
 	completeBelow(root)
-	exemplify(root)
+	for _, cmd := range app.Commands(root) {
+		exemplify(cmd)
+	}
 	helpBelow(a, root)
 	return root
 }
@@ -226,9 +230,11 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		return outputFailed(ctx, a, out, 0)
 	}
 	code := 0
-	guardBelow(a, root)
-	app.MemberAt(a, root)
-	keepErrors(root, func(err error) { code = a.Fail(ctx, err) })
+	for _, cmd := range app.Commands(root) {
+		guarded(a, cmd)
+		app.MemberAt(a, cmd)
+		keepErrors(cmd, func(err error) { code = a.Fail(ctx, err) })
+	}
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.Fail(ctx, err) }))
 	if err != nil && code == 0 {
@@ -245,8 +251,8 @@ func outputFailed(ctx context.Context, a *app.App, out interface{ Failed() error
 	return code
 }
 
-// suggestBelow makes a command that only has subcommands name those that are like a wrong word.
-func suggestBelow(cmd *cobra.Command) {
+// suggest makes a command that only has subcommands name those that are like a wrong word.
+func suggest(cmd *cobra.Command) {
 	switch check := cmd.Args; {
 	case !cmd.HasSubCommands():
 	case !cmd.Runnable():
@@ -260,9 +266,6 @@ func suggestBelow(cmd *cobra.Command) {
 			return err
 		}
 	}
-	for _, sub := range cmd.Commands() {
-		suggestBelow(sub)
-	}
 }
 
 // machinery reports a command that only waggle itself starts. It prints no answer: a worker writes
@@ -272,7 +275,7 @@ func machinery(root *cobra.Command, args []string) bool {
 	return err == nil && cmd.Hidden
 }
 
-// keepErrors hands the errors of commands to fail and keeps them from fang, which
+// keepErrors hands the errors of a command to fail and keeps them from fang, which
 // asks the terminal for its colours before it has one handled: a terminal that does
 // not answer, or whose answer the question prompt reads, costs seconds.
 func keepErrors(cmd *cobra.Command, fail func(error)) {
@@ -283,8 +286,5 @@ func keepErrors(cmd *cobra.Command, fail func(error)) {
 			}
 			return nil
 		}
-	}
-	for _, sub := range cmd.Commands() {
-		keepErrors(sub, fail)
 	}
 }

@@ -42,9 +42,15 @@ func UsageArgs(cmd *cobra.Command) {
 			return nil
 		}
 	}
+}
+
+// Commands are a command and all below it.
+func Commands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
-		UsageArgs(sub)
+		all = append(all, Commands(sub)...)
 	}
+	return all
 }
 
 // wrongArguments is how cobra says that there are too few or too many arguments.

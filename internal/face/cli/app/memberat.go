@@ -20,7 +20,7 @@ var memberWord = regexp.MustCompile(`\b(NAME|MEMBER)\b`)
 // idWord finds an argument that is the id of a request or a task, which can have an @ in it.
 var idWord = regexp.MustCompile(`\bID\b`)
 
-// MemberAt makes a command and those below it take NAME@TEAM where a member is an argument, --as or --for: TEAM is the
+// MemberAt makes a command take NAME@TEAM where a member is an argument, --as or --for: TEAM is the
 // team of the command, as by --team. Two that differ are wrong usage (commands §2). What may be an id or a command, too, is
 // a member only where the team has it.
 func MemberAt(a *App, cmd *cobra.Command) {
@@ -46,9 +46,6 @@ func MemberAt(a *App, cmd *cobra.Command) {
 			}
 			return run(cmd, args)
 		}
-	}
-	for _, sub := range cmd.Commands() {
-		MemberAt(a, sub)
 	}
 }
 
