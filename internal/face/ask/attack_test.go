@@ -80,9 +80,7 @@ func TestHeldKeyOverQuestions(t *testing.T) {
 // answer; Enter must come in a read of its own.
 func TestHandlePastedSlowly(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(high)
-	p.Pass(time.Minute)
+	p, answer := stands(high, time.Minute)
 	for _, k := range "bx2p\r" {
 		p.Type(string(k))
 		p.Pass(time.Millisecond)
@@ -111,9 +109,7 @@ func TestSequences(t *testing.T) {
 	} {
 		for _, q := range []ask.Question{low, confirm} {
 			for _, gap := range []time.Duration{0, time.Millisecond, 90 * time.Millisecond, 500 * time.Millisecond} {
-				p := ask.NewPlay()
-				answer, _ := p.Ask(q)
-				p.Pass(time.Minute)
+				p, answer := stands(q, time.Minute)
 				for i := range len(s) {
 					p.Type(s[i : i+1])
 					if i == 0 && gap > 90*time.Millisecond {
@@ -135,9 +131,7 @@ func TestSequences(t *testing.T) {
 // wherever it pauses; afterwards the question's time begins again.
 func TestPasteWithoutEnd(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(time.Minute)
+	p, answer := stands(low, time.Minute)
 	p.Type("\x1b[200~")
 	p.Type(strings.Repeat("x", 1<<17))
 	p.Pass(900 * time.Millisecond)
@@ -212,9 +206,7 @@ func TestHostileText(t *testing.T) {
 // TestFlood: the text that is kept for a person is bounded.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(time.Second)
+	p, answer := stands(low, time.Second)
 	p.Keys("d")
 	line := strings.Repeat("x", 1023) + "\n"
 	for range 3000 {
@@ -233,9 +225,7 @@ func TestFlood(t *testing.T) {
 // TestStorm: while the size of the terminal changes no key answers; afterwards the question's time begins again.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(time.Second)
+	p, answer := stands(low, time.Second)
 	was := p.Paints
 	for i := range 300 {
 		p.Resize(40+i%60, 10+i%30)
@@ -279,9 +269,7 @@ func TestBytes(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {
 		for _, q := range []ask.Question{low, high} {
-			p := ask.NewPlay()
-			answer, _ := p.Ask(q)
-			p.Pass(time.Second)
+			p, answer := stands(q, time.Second)
 			p.Type(string([]byte{byte(b)}))
 			p.Pass(time.Minute)
 			a, ok := answer()

@@ -14,12 +14,18 @@ var high = ask.Question{Handle: "BX2P", Text: "it asks for rm -rf", Risk: 2, Typ
 
 var choosing = ask.Question{Text: "t", Confirm: "merge it?", Choices: []ask.Choice{{Key: 'c', Does: "comment", Line: "line: "}, {Key: 's', Does: "send"}}}
 
+// stands asks a question on a machine of its own, and lets it stand for a time.
+func stands(q ask.Question, d time.Duration) (p *ask.Play, answer func() (ask.Answer, bool)) {
+	p = ask.NewPlay()
+	answer, _ = p.Ask(q)
+	p.Pass(d)
+	return p, answer
+}
+
 // TestStand: a key counts when the question has stood for Stand, and not a moment before.
 func TestStand(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(ask.Stand - 1)
+	p, answer := stands(low, ask.Stand-1)
 	p.Type("a")
 	p.Pass(time.Hour)
 	if a, ok := answer(); ok {
@@ -73,16 +79,14 @@ func TestNoAnswer(t *testing.T) {
 		{"handle pasted", high, func(p *ask.Play) { p.Type("\x1b[200~bx2p\x1b[201~"); p.Pass(time.Second); p.Keys("\r") }},
 		{"handle, resize, Enter", high, func(p *ask.Play) { p.Keys("bx2p"); p.Resize(60, 20); p.Pass(time.Second); p.Keys("\r") }},
 		{"y where a is asked for", low, func(p *ask.Play) { p.Keys("y") }},
-		{"c and s without choices", ask.Question{Text: "t", Confirm: "run it?"}, func(p *ask.Play) { p.Keys("cs") }},
+		{"c and s without choices", confirm, func(p *ask.Play) { p.Keys("cs") }},
 		{"a line that Escape ends", choosing, func(p *ask.Play) { p.Keys("c1"); p.Type("\x1b"); p.Pass(time.Second) }},
 		{"a choice and more in one read", choosing, func(p *ask.Play) { p.Type("s\r") }},
 		{"a line in one read", choosing, func(p *ask.Play) { p.Type("c12 x\r") }},
-		{"line for yes", ask.Question{Text: "t", Confirm: "run it?"}, func(p *ask.Play) { p.Type("y\r") }},
+		{"line for yes", confirm, func(p *ask.Play) { p.Type("y\r") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := ask.NewPlay()
-			answer, _ := p.Ask(c.q)
-			p.Pass(time.Minute)
+			p, answer := stands(c.q, time.Minute)
 			c.do(p)
 			p.Pass(time.Minute)
 			if a, ok := answer(); ok {
@@ -95,7 +99,6 @@ func TestNoAnswer(t *testing.T) {
 // TestAnswers: the inputs that answer, and the answer of each.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	confirm := ask.Question{Text: "t", Confirm: "run it?"}
 	dee := high
 	dee.Handle = "D4XY"
 	brief := low
@@ -126,9 +129,7 @@ func TestAnswers(t *testing.T) {
 		{"y beside choices", "y", choosing, ask.Answer{Allow: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := ask.NewPlay()
-			answer, _ := p.Ask(c.q)
-			p.Pass(time.Second)
+			p, answer := stands(c.q, time.Second)
 			p.Keys(c.keys)
 			if a, ok := answer(); !ok || a != c.want {
 				t.Errorf("answer %+v, %v; want %+v\n%q", a, ok, c.want, p.Out.String())
@@ -140,9 +141,7 @@ func TestAnswers(t *testing.T) {
 // TestReasonPasted: pasted text is part of a reason and does not send it.
 func TestReasonPasted(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(time.Second)
+	p, answer := stands(low, time.Second)
 	p.Keys("d")
 	p.Type("\x1b[200~use\nmain\r\x1b[201~")
 	p.Type("x\r")
@@ -159,9 +158,7 @@ func TestReasonPasted(t *testing.T) {
 // TestFirstByte: a sequence that began before keys count is dropped whole.
 func TestFirstByte(t *testing.T) {
 	t.Parallel()
-	p := ask.NewPlay()
-	answer, _ := p.Ask(low)
-	p.Pass(ask.Stand - time.Millisecond)
+	p, answer := stands(low, ask.Stand-time.Millisecond)
 	p.Type("\x1b[200~")
 	p.Pass(60 * time.Millisecond)
 	p.Type("a")
@@ -230,9 +227,7 @@ func TestAnew(t *testing.T) {
 		{"output", func(p *ask.Play) { p.Say("bob has left\n") }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := ask.NewPlay()
-			answer, _ := p.Ask(low)
-			p.Pass(time.Minute)
+			p, answer := stands(low, time.Minute)
 			was := p.Out.Len()
 			c.do(p)
 			p.Type("a")

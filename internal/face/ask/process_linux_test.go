@@ -145,9 +145,7 @@ func TestTwoProcesses(t *testing.T) {
 	if got := two(); got != "SECOND: allow true, <nil>\n" {
 		t.Errorf("the second has %q", got)
 	}
-	if after := *r.modes(); after != before {
-		t.Errorf("modes %+v, want %+v", after, before)
-	}
+	r.restored(before)
 }
 
 // stopped waits until a process is stopped.

@@ -35,9 +35,7 @@ func TestShortHides(t *testing.T) {
 	}{
 		{"a", "aAa\r", low}, {"handle", "bx2p\r", high}, {"handle that begins with v", "v4xy\r", vee}, {"y", "yY", confirm}, {"rule", "rR", withRule},
 	} {
-		p := ask.NewPlay()
-		answer, _ := p.Ask(inShort(c.q, true))
-		p.Pass(time.Second)
+		p, answer := stands(inShort(c.q, true), time.Second)
 		p.Keys(c.keys)
 		p.Pass(time.Minute)
 		if a, ok := answer(); ok {
@@ -48,9 +46,7 @@ func TestShortHides(t *testing.T) {
 		}
 	}
 	for keys, q := range map[string]ask.Question{"d\r": low, "n": confirm} {
-		p := ask.NewPlay()
-		answer, _ := p.Ask(inShort(q, true))
-		p.Pass(time.Second)
+		p, answer := stands(inShort(q, true), time.Second)
 		p.Keys(keys)
 		if a, ok := answer(); !ok || a.Allow {
 			t.Errorf("%q: %+v, %v", keys, a, ok)
@@ -74,9 +70,7 @@ func TestShortView(t *testing.T) {
 		{"rule", "v", "r", withRule, ask.Answer{Allow: true, Choice: 'r'}},
 	} {
 		for _, hides := range []bool{true, false} {
-			p := ask.NewPlay()
-			answer, _ := p.Ask(inShort(c.q, hides))
-			p.Pass(time.Second)
+			p, answer := stands(inShort(c.q, hides), time.Second)
 			was := p.Paints
 			for _, r := range c.view {
 				p.Type(string(r))
@@ -112,9 +106,7 @@ func TestShortWhole(t *testing.T) {
 	t.Parallel()
 	withRule := low
 	withRule.Choices = ruling
-	p := ask.NewPlay()
-	answer, _ := p.Ask(inShort(withRule, false))
-	p.Pass(time.Second)
+	p, answer := stands(inShort(withRule, false), time.Second)
 	p.Keys("r")
 	if a, ok := answer(); !ok || a != (ask.Answer{Allow: true, Choice: 'r'}) {
 		t.Errorf("rule: %+v, %v", a, ok)
@@ -143,9 +135,7 @@ func TestShortWhole(t *testing.T) {
 func TestShortAgain(t *testing.T) {
 	t.Parallel()
 	for _, viewed := range []bool{true, false} {
-		p := ask.NewPlay()
-		answer, _ := p.Ask(inShort(low, true))
-		p.Pass(time.Second)
+		p, answer := stands(inShort(low, true), time.Second)
 		if viewed {
 			p.Keys("v")
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -64,20 +63,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) wait(text string) {
 	r.t.Helper()
-	deadline := time.After(20 * time.Second)
-	for {
-		r.mu.Lock()
-		all := r.seen.String()
-		r.mu.Unlock()
-		if strings.Contains(all, text) {
-			return
-		}
-		select {
-		case <-r.more:
-		case <-deadline:
-			r.t.Fatalf("the terminal never showed %q: %q", text, all)
-		}
-	}
+	r.waits(text, 1)
 }
 
 func (r *rig) modes() *unix.Termios {
@@ -89,6 +75,14 @@ func (r *rig) modes() *unix.Termios {
 	return m
 }
 
+// restored checks that the modes are as they were.
+func (r *rig) restored(before unix.Termios) {
+	r.t.Helper()
+	if after := *r.modes(); after != before {
+		r.t.Errorf("modes %+v, want %+v", after, before)
+	}
+}
+
 func (r *rig) open() *ask.Terminal {
 	r.t.Helper()
 	x, err := ask.New(r.tty, r.tty, ask.Options{})
@@ -96,6 +90,16 @@ func (r *rig) open() *ask.Terminal {
 		r.t.Fatal(err)
 	}
 	return x
+}
+
+// asked asks a question beside the test; the channel has how it ends.
+func asked(ctx context.Context, x *ask.Terminal, q ask.Question) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := x.Ask(ctx, q)
+		ended <- err
+	}()
+	return ended
 }
 
 // TestModes: while a question stands there is no canonical mode and no echo, but signals
@@ -106,11 +110,7 @@ func TestModes(t *testing.T) {
 	before := *r.modes()
 	x := r.open()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	asked := make(chan error)
-	go func() {
-		_, err := x.Ask(ctx, low)
-		asked <- err
-	}()
+	ended := asked(ctx, x, low)
 	r.wait("allow it?")
 	m := r.modes()
 	if m.Lflag&(unix.ICANON|unix.ECHO) != 0 || m.Lflag&unix.ISIG == 0 || m.Oflag&unix.OPOST == 0 {
@@ -125,7 +125,7 @@ func TestModes(t *testing.T) {
 	}
 	gone := errors.New("bob took it back")
 	cancel(gone)
-	if err := <-asked; !errors.Is(err, gone) {
+	if err := <-ended; !errors.Is(err, gone) {
 		t.Errorf("withdrawn: %v", err)
 	}
 	r.wait("bob took it back")
@@ -133,9 +133,7 @@ func TestModes(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after := *r.modes(); after != before {
-		t.Errorf("modes %+v, want %+v", after, before)
-	}
+	r.restored(before)
 	if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrClosed) {
 		t.Errorf("asked after Close: %v", err)
 	}
@@ -146,7 +144,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	before := *r.modes()
-	var wg sync.WaitGroup
+	var ended <-chan error
 	func() {
 		defer func() {
 			if p := recover(); p != "trouble" {
@@ -155,18 +153,14 @@ func TestPanic(t *testing.T) {
 		}()
 		x := r.open()
 		defer x.Close()
-		wg.Go(func() {
-			if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrClosed) {
-				t.Errorf("the question that was open: %v", err)
-			}
-		})
+		ended = asked(t.Context(), x, low)
 		r.wait("allow it?")
 		panic("trouble")
 	}()
-	wg.Wait()
-	if after := *r.modes(); after != before {
-		t.Errorf("modes %+v, want %+v", after, before)
+	if err := <-ended; !errors.Is(err, ask.ErrClosed) {
+		t.Errorf("the question that was open: %v", err)
 	}
+	r.restored(before)
 }
 
 // killed leaves a terminal in the state that a process leaves when it is killed while it asks.
@@ -174,12 +168,11 @@ func killed(t *testing.T, r *rig) (before unix.Termios) {
 	before = *r.modes()
 	x := r.open()
 	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() { _, _ = x.Ask(ctx, low) }) // it is withdrawn
+	ended := asked(ctx, x, low)
 	r.wait("allow it?")
 	left := *r.modes()
 	cancel()
-	wg.Wait()
+	<-ended
 	x.Close()
 	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &left); err != nil {
 		t.Fatal(err)
@@ -196,9 +189,7 @@ func TestRepair(t *testing.T) {
 	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
 		t.Fatal(err)
 	}
-	if after := *r.modes(); after != before {
-		t.Errorf("modes %+v, want %+v", after, before)
-	}
+	r.restored(before)
 	others := before
 	others.Lflag &^= unix.ICANON | unix.ECHO
 	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &others); err != nil {
@@ -219,17 +210,14 @@ func TestAskRepairs(t *testing.T) {
 	before := killed(t, r)
 	x := r.open()
 	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
 	q := low
 	q.Text = "another"
-	wg.Go(func() { _, _ = x.Ask(ctx, q) }) // it is withdrawn
+	ended := asked(ctx, x, q)
 	r.wait("another")
 	cancel()
-	wg.Wait()
+	<-ended
 	x.Close()
-	if after := *r.modes(); after != before {
-		t.Errorf("modes %+v, want %+v", after, before)
-	}
+	r.restored(before)
 }
 
 // TestGone: when the terminal goes away, open questions fail and later ones, too.
@@ -238,14 +226,10 @@ func TestGone(t *testing.T) {
 	r := newRig(t)
 	x := r.open()
 	defer x.Close()
-	asked := make(chan error)
-	go func() {
-		_, err := x.Ask(t.Context(), low)
-		asked <- err
-	}()
+	ended := asked(t.Context(), x, low)
 	r.wait("allow it?")
 	r.far.Close()
-	if err := <-asked; err == nil || errors.Is(err, ask.ErrClosed) {
+	if err := <-ended; err == nil || errors.Is(err, ask.ErrClosed) {
 		t.Errorf("the terminal is gone: %v", err)
 	}
 	if _, err := x.Ask(t.Context(), low); err == nil {
