@@ -20,10 +20,9 @@ func TestAttach(t *testing.T) {
 	file := "team: look\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec}]\n" +
 		"tasks: [{subject: s, owner: alice, instructions: 'echo first; until test -e go; do sleep 0.05; done; echo last'}]\n"
 	writeFile(t, filepath.Join(dir, "w.yaml"), file)
-	where := []string{"--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state")}
-	run := onTerminal(t, dir, append([]string{"run", "w.yaml"}, where...)...)
+	run := onTerminal(t, dir, "run", "w.yaml")
 	run.wait(`task 1 "s"`)
-	one := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
+	one := onTerminal(t, dir, "attach", "alice")
 	one.wait("your keys do not reach it")
 	const says = "Ctrl-] leaves alice, which goes on; your keys do not reach it:\r\nwaggle attach alice "
 	one.press("x")
@@ -40,7 +39,7 @@ func TestAttach(t *testing.T) {
 	if code := one.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, one.text())
 	}
-	two := onTerminal(t, dir, append([]string{"attach", "alice"}, where...)...)
+	two := onTerminal(t, dir, "attach", "alice")
 	two.wait("first")
 	writeFile(t, go1, "")
 	two.wait("last")
@@ -65,7 +64,7 @@ func TestPanes(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "w.yaml"), file)
 	t.Setenv("TMUX", "")
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	x := onTerminal(t, dir, "run", "w.yaml", "--headless", "--keep", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "s"))
+	x := onTerminal(t, dir, "run", "w.yaml", "--headless", "--keep", "--state", filepath.Join(dir, "s"))
 	if code := x.exit(); code != 0 {
 		t.Fatalf("exit %d:\n%s", code, x.text())
 	}

@@ -23,9 +23,8 @@ func TestScreenAttends(t *testing.T) {
 		{[]string{"top", "--plain"}, func(x *terminal) { x.press("\x03") }},
 	} {
 		dir := t.TempDir()
-		state := filepath.Join(dir, "state")
-		store := session.At(state, time.Now)
-		x := onTerminal(t, dir, append(tc.args, "--root", filepath.Join(dir, "root"), "--state", state)...)
+		store := session.At(filepath.Join(dir, "state"), time.Now)
+		x := onTerminal(t, dir, tc.args...)
 		testenv.Eventually(t, "the screen attends", func() bool { return len(store.Attending()) == 1 })
 		tc.end(x)
 		testenv.Eventually(t, "it attends no more", func() bool { return len(store.Attending()) == 0 })

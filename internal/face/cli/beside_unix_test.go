@@ -23,7 +23,7 @@ func TestUpBesideStatus(t *testing.T) {
 		go func() {
 			defer func() { looked <- struct{}{} }()
 			for {
-				if _, err := os.Stat(stop); err == nil {
+				if exists(stop) {
 					return
 				}
 				h.waggle("status", "--team", "api") // there may be none

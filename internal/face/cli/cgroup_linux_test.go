@@ -48,11 +48,7 @@ func TestClearedEnvironment(t *testing.T) {
 				}
 			})
 			worker := h.status(team).Members[0].PID
-			homes, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", team+"-*"))
-			if err != nil || len(homes) != 1 {
-				t.Fatalf("state of the team: %q %v", homes, err)
-			}
-			groups := filepath.Join(dir, "waggle-"+filepath.Base(homes[0])+"-*") // other runs may have left theirs
+			groups := filepath.Join(dir, "waggle-"+filepath.Base(h.stateOf(team))+"-*") // other runs may have left theirs
 			must(t, syscall.Kill(worker, syscall.SIGKILL))
 			testenv.Eventually(t, "the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
 			if name != "restart" && name != "gc" && !left.Alive() {

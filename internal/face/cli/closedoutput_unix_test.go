@@ -50,8 +50,8 @@ func TestClosedOutput(t *testing.T) {
 		if r := h.report(format[2:]); len(r.Tasks) != 1 || r.Tasks[0].Status != "completed" || strings.Contains(r.Tasks[0].OutputTail, "roken pipe") {
 			t.Errorf("%s: %+v", format, r)
 		}
-		if _, err := os.Stat(filepath.Join(h.work, "done")); err != nil {
-			t.Error(err)
+		if !exists(h.work, "done") {
+			t.Error("there is no done")
 		}
 		if out := h.must("team", "list", "--json"); strings.Contains(out, "piped") {
 			t.Errorf("left: %s", out)
@@ -169,7 +169,7 @@ func TestHangupOfRun(t *testing.T) {
 	cmd := h.command("run", h.write("piped.yaml", strings.Replace(pipedTeam, "yes | head -n 1 && touch done", "touch begun; sleep 600", 1)), "--headless", "--grace", "1s", "--report", filepath.Join(h.dir, "out"))
 	cmd.Stdout, cmd.Stderr = unread(t), unread(t)
 	must(t, cmd.Start())
-	testenv.Eventually(t, "the task has begun", func() bool { _, err := os.Stat(filepath.Join(h.work, "begun")); return err == nil })
+	testenv.Eventually(t, "the task has begun", func() bool { return exists(h.work, "begun") })
 	must(t, cmd.Process.Signal(syscall.SIGHUP))
 	_ = cmd.Wait() // its state says it
 	if code := cmd.ProcessState.ExitCode(); code != 1 {

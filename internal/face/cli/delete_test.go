@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"testing"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -30,22 +29,6 @@ members:
 tasks:
   - {subject: wait, owner: ann, instructions: "true"}
 `
-
-// unled gives up the lease of a rig: its members run on.
-func (r *rig) unled() {
-	r.t.Helper()
-	r.until("both are there", func(l *control.Leader) bool {
-		live := 0
-		for _, m := range l.Live() {
-			if m.Process != nil && m.Process.ID.Alive() {
-				live++
-			}
-		}
-		return live == 2
-	})
-	must(r.t, r.lead.Close())
-	r.lead = nil
-}
 
 // TestDeleteLive: Delete refuses a team that runs. With Force it reports the processes
 // before it ends them, and ends exactly those. The task list is kept.

@@ -14,9 +14,12 @@ import (
 	"waggle/internal/test/testenv"
 )
 
-// small mounts a file system of a few megabytes, or skips the test where it may not.
-func small(t *testing.T, dir, size string) {
+// newSmall is a home whose STATE and wire tree are on a file system of a few megabytes. It skips the test where none may
+// be mounted.
+func newSmall(t *testing.T, size, team string) (h *homeTree, dir string) {
 	t.Helper()
+	h = newHome(t, "waggle")
+	dir = filepath.Join(h.dir, "full")
 	must(t, os.Mkdir(dir, 0o700))
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		testenv.Missing(t, "mount", fmt.Errorf("no small file system: %w: %s", err, out))
@@ -28,6 +31,10 @@ func small(t *testing.T, dir, size string) {
 			}
 		}
 	})
+	must(t, os.Mkdir(filepath.Join(dir, "root"), 0o700))
+	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + filepath.Join(dir, "s")}
+	h.ends(team)
+	return h, dir
 }
 
 // fill leaves so many pages of a file system, and returns what empties it again.
@@ -57,12 +64,7 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 // without a command.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	full := filepath.Join(h.dir, "full")
-	small(t, full, "24m")
-	must(t, os.Mkdir(filepath.Join(full, "root"), 0o700))
-	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(full, "root"), "WAGGLE_STATE=" + filepath.Join(full, "s")}
-	t.Cleanup(func() { h.waggle("down", "--force", "full") })
+	h, full := newSmall(t, "24m", "full")
 	h.must("up", h.write("full.yaml", "team: full\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}]\n"), "--detach", "--quiet")
 	leads := h.status("full").Leader.PID
 	acked := map[string]bool{}

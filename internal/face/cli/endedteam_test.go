@@ -209,13 +209,9 @@ func TestEndedTeam(t *testing.T) {
 	g := endTeam(t)
 	for path, c := range ofEnded {
 		for _, line := range c.lines {
-			before := snapshot(t, g.root, g.state)
-			said, code := g.run(g.words.Replace(line))
+			said, code := unwritten(t, g.words.Replace(line), g.run, g.root, g.state)
 			if code != 0 || strings.Contains(said, "no team") || strings.TrimSpace(said) == "" && !strings.Contains(line, "--line") && !strings.Contains(line, "output.log") {
 				t.Errorf("%s: waggle %s: code %d\n%s", path, line, code, said)
-			}
-			if after := snapshot(t, g.root, g.state); !slices.Equal(before, after) {
-				t.Errorf("waggle %s wrote:\n%s", line, changed(before, after))
 			}
 		}
 	}

@@ -3,8 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -77,40 +75,41 @@ func TestForged(t *testing.T) {
 	for _, f := range all {
 		want[f.box]++
 	}
+	r.inert(before, want)
+	testenv.Measured(t, "forged control messages: %d sent, 0 effects, %d audit records", len(all), len(all))
+}
+
+// inert waits until so many forgeries are on record in each journal, and checks that they had no effect.
+func (r *rig) inert(before string, want map[protocol.MemberName]int) {
+	r.t.Helper()
+	workers := []protocol.MemberName{"asker", "planner"}
 	r.until("every forgery on record", func(l *control.Leader) bool {
-		if len(l.Unverified) < want[protocol.Lead] {
-			return false
-		}
-		ok := true
-		for _, n := range []protocol.MemberName{"asker", "planner"} {
+		ok := len(l.Unverified) >= want[protocol.Lead]
+		for _, n := range workers {
 			r.worker(n, func(w *control.Worker) { ok = ok && w.Unverified >= want[n] })
 		}
 		return ok
 	})
 	r.lead.View(func(l *control.Leader) {
-		if got := len(l.Unverified); got != want[protocol.Lead] {
-			t.Errorf("lead: %d audit records for %d forgeries", got, want[protocol.Lead])
-		}
-		if len(l.Pending()) != 2 {
-			t.Errorf("%d questions pending, want the 2 that were", len(l.Pending()))
+		if got := len(l.Unverified); got != want[protocol.Lead] || len(l.Pending()) != 2 {
+			r.t.Errorf("lead: %d audit records for %d forgeries, and %d questions pending, want the 2 that were", got, want[protocol.Lead], len(l.Pending()))
 		}
 	})
-	for _, n := range []protocol.MemberName{"asker", "planner"} {
+	for _, n := range workers {
 		r.worker(n, func(w *control.Worker) {
 			if w.Unverified != want[n] {
-				t.Errorf("%s: %d audit records for %d forgeries", n, w.Unverified, want[n])
+				r.t.Errorf("%s: %d audit records for %d forgeries", n, w.Unverified, want[n])
 			}
 		})
 	}
 	if after := states(r); after != before {
-		t.Errorf("states changed:\n%s\nwant\n%s", after, before)
+		r.t.Errorf("states changed:\n%s\nwant\n%s", after, before)
 	}
 	for _, f := range []string{"forged-asker", "forged-planner"} {
-		if _, err := os.Stat(filepath.Join(r.file.Dir, f)); err == nil {
-			t.Errorf("%s was made: a forgery had an effect", f)
+		if exists(r.file.Dir, f) {
+			r.t.Errorf("%s was made: a forgery had an effect", f)
 		}
 	}
-	testenv.Measured(t, "forged control messages: %d sent, 0 effects, %d audit records", len(all), len(all))
 }
 
 // leadForgeries are the kinds that only a lead may send, to both workers.

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +13,7 @@ import (
 // and whole teams are ended all the same, by their process records, in the full run in their time.
 func TestEndsOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "waggle")
-	full := filepath.Join(h.dir, "full")
-	small(t, full, "8m")
-	must(t, os.Mkdir(filepath.Join(full, "root"), 0o700))
-	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(full, "root"), "WAGGLE_STATE=" + filepath.Join(full, "s")}
-	t.Cleanup(func() { h.waggle("down", "--force", "end") })
+	h, full := newSmall(t, "8m", "end")
 	file := h.write("end.yaml", "team: end\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec, restart: never}, {name: bob, agent: exec}]\n")
 	type way struct {
 		name string

@@ -88,10 +88,7 @@ func TestTerminalClosesAtQuestion(t *testing.T) {
 		t.Errorf("led by %+v; %+v", after.Leader, after.Members[0])
 	}
 	h.must("approve", h.asked("touch made", ""))
-	testenv.Eventually(t, "what was allowed is done", func() bool {
-		_, err := os.Stat(filepath.Join(h.work, "made"))
-		return err == nil
-	})
+	testenv.Eventually(t, "what was allowed is done", func() bool { return exists(h.work, "made") })
 	h.must("down", "hung")
 }
 

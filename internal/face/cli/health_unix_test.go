@@ -65,10 +65,8 @@ func (w *ward) waggle(args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.op.Self, args...)
 	cmd.Dir, cmd.Env = w.dir, w.op.Environ
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	b, err := cmd.CombinedOutput()
+	return string(b), err
 }
 
 // later returns w with a clock that is ahead by d, as after the machine slept.
@@ -368,24 +366,30 @@ func TestCrashBeforeReady(t *testing.T) {
 	w.is("ann", inspect.StateDead, "before it came up")
 }
 
+// askedToEnd is a crowd of one whom the operator has asked to end, and the record of that.
+func askedToEnd(t *testing.T) (*ward, *crowd, record.Mint, journal.Record) {
+	t.Helper()
+	c := newCrowd(t, 1)
+	c.op.Minter.Now = time.Now
+	s, err := c.op.Open(t.Context(), "crowd", operator.Act)
+	must(t, err)
+	m, _ := s.Lead.Member("worker1")
+	mint, err := c.op.Minter.Mint()
+	must(t, err)
+	recs, err := s.Journal.Append(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
+		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
+	})
+	must(t, err)
+	return &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}, c, mint, recs[0]
+}
+
 // TestStallIsWatched: a member is stalled if an order for it is old and stays unapplied while
 // status watches it, and not before. An order that is applied meanwhile is no stall.
 func TestStallIsWatched(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	c := newCrowd(t, 1)
 	ctx := t.Context()
-	c.op.Minter.Now = time.Now
-	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
-	s, err := c.op.Open(ctx, "crowd", operator.Act)
-	must(t, err)
-	m, _ := s.Lead.Member("worker1")
-	mint, err := c.op.Minter.Mint()
-	must(t, err)
-	recs, err := s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
-		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
-	})
-	must(t, err)
+	w, c, mint, order := askedToEnd(t)
 	w.is("worker1", inspect.StateWorking, "asked to end")
 	late := w.later(time.Minute)
 	if m := late.member("worker1"); m.State != inspect.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
@@ -400,7 +404,7 @@ func TestStallIsWatched(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // real clock: the watch of the system is half over
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 			id := protocol.RequestID(fmt.Sprintf("shutdown-%d@worker1", mint.Now.UnixMilli()))
-			return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Ref: uint64(recs[0].Seq), ID: id}}}, nil
+			return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Ref: uint64(order.Seq), ID: id}}}, nil
 		})
 		took = time.Since(began)
 		applied <- err
@@ -444,20 +448,9 @@ members:
 // TestBrokenLeaderJournal: if the leader's journal is broken, the state of a member in status
 // and why is unknown while its process runs, and dead once the process is gone.
 func TestBrokenLeaderJournal(t *testing.T) {
-	c := newCrowd(t, 1)
 	ctx := t.Context()
-	c.op.Minter.Now = time.Now
-	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
-	s, err := c.op.Open(ctx, "crowd", operator.Act)
-	must(t, err)
-	m, _ := s.Lead.Member("worker1")
-	mint, err := c.op.Minter.Mint()
-	must(t, err)
-	_, err = s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
-		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
-	})
-	must(t, err)
-	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
+	w, c, _, _ := askedToEnd(t)
+	path := filepath.Join(c.s.Dir.LeaderJournal(), "00000001.jsonl")
 	whole := readFile(t, path)
 	writeFile(t, path, bytes.Replace(whole, []byte("enough"), []byte("ENOUGH"), 1))
 	look := func(want inspect.MemberState) {
@@ -474,6 +467,7 @@ func TestBrokenLeaderJournal(t *testing.T) {
 		}
 	}
 	look(inspect.StateUnknown)
+	m, _ := c.s.Lead.Member("worker1")
 	w.signal(m.Process.ID.PID, syscall.SIGKILL)
 	must(t, spawn.WaitGone(ctx, m.Process.ID))
 	look(inspect.StateDead)

@@ -14,7 +14,6 @@ func TestHooksInstallAsks(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "claude"))
-	t.Setenv("WAGGLE_STATE", filepath.Join(dir, "state"))
 	path := filepath.Join(dir, "claude", "settings.json")
 	must(t, os.Mkdir(filepath.Dir(path), 0o700))
 	writeFile(t, path, "{\"model\": \"opus\"}\n")

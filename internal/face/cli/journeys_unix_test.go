@@ -176,17 +176,9 @@ func (u *inTmux) does(code int, args ...string) string {
 // leaves ends the screen.
 func (u *inTmux) leaves() {
 	u.t.Helper()
-	var last time.Time
-	u.until("the screen is left", func() bool {
-		if strings.TrimSpace(u.tmux("display-message", "-p", "-t", "%0", "#{alternate_on}")) == "0" {
-			return true
-		}
-		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
-			last = time.Now()
-			u.presses("q")
-		}
-		return false
-	})
+	u.again("the screen is left", 2*time.Second, func() bool {
+		return strings.TrimSpace(u.tmux("display-message", "-p", "-t", "%0", "#{alternate_on}")) == "0"
+	}, func() { u.presses("q") })
 }
 
 // words types a text as a person does.
@@ -379,7 +371,7 @@ func TestJourneyEight(t *testing.T) {
 		}
 		made := func() bool {
 			for _, name := range more {
-				if _, err := os.Stat(filepath.Join(j.dir, name)); err != nil {
+				if !exists(j.dir, name) {
 					return false
 				}
 			}
@@ -397,7 +389,7 @@ func TestJourneyEight(t *testing.T) {
 		if !made() {
 			j.t.Error("not every call has run")
 		}
-		if _, err := os.Stat(filepath.Join(j.dir, "other")); err == nil {
+		if exists(j.dir, "other") {
 			j.t.Error("the denied call has run")
 		}
 		j.leaves()
@@ -539,17 +531,7 @@ func (h *hundred) falls(key string) {
 	h.t.Helper()
 	was := h.left()
 	h.keys++
-	var last time.Time
-	h.until(key+" answers", func() bool {
-		if h.left() < was {
-			return true
-		}
-		if time.Since(last) > 3*time.Second { // real clock: a key that was late does not count
-			last = time.Now()
-			h.inTmux.presses(key)
-		}
-		return false
-	})
+	h.again(key+" answers", 3*time.Second, func() bool { return h.left() < was }, func() { h.inTmux.presses(key) })
 }
 
 // high allows one of high risk by its handle.
@@ -566,22 +548,15 @@ func (h *hundred) high() {
 // late takes no line.
 func (h *hundred) enters(label, key, text string) {
 	h.t.Helper()
-	was, last := h.left(), time.Time{}
+	was := h.left()
 	h.keys += len(key+text) + 1
-	h.until(label+" is answered", func() bool {
-		if h.left() < was {
-			return true
+	h.again(label+" is answered", 3*time.Second, func() bool { return h.left() < was }, func() {
+		if !onScreen(h.screen(), label) {
+			h.inTmux.answers(key, label)
+			h.inTmux.words(text)
+			time.Sleep(100 * time.Millisecond) // real clock: a person types
 		}
-		if time.Since(last) > 3*time.Second { // real clock: a key that was late does not count
-			if !onScreen(h.screen(), label) {
-				h.inTmux.answers(key, label)
-				h.inTmux.words(text)
-				time.Sleep(100 * time.Millisecond) // real clock: a person types
-			}
-			last = time.Now()
-			h.inTmux.presses("Enter")
-		}
-		return false
+		h.inTmux.presses("Enter")
 	})
 }
 
@@ -744,14 +719,7 @@ func TestJourneyPlan(t *testing.T) {
 		j.shows("revision  1, sha256")
 		j.answers("d", "because")
 		j.words("add undo")
-		var last time.Time
-		j.until("the reason is taken", func() bool {
-			if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
-				last = time.Now()
-				j.inTmux.presses("Enter")
-			}
-			return !strings.Contains(j.screen(), "because (Enter")
-		})
+		j.again("the reason is taken", 2*time.Second, func() bool { return !strings.Contains(j.screen(), "because (Enter") }, func() { j.inTmux.presses("Enter") })
 		j.keys++
 		j.until("the denial is said", func() bool { // a key that came before it would leave it on the last line
 			return regexp.MustCompile(`(?m)^[2-9A-Z]{4} deny$`).MatchString(j.screen())
@@ -759,12 +727,12 @@ func TestJourneyPlan(t *testing.T) {
 		j.answers("j", "revision  2, sha256") // the cursor stays on the one that was answered
 		j.shows("changes since the revision before")
 		j.sees("plan-revised", "+2. undo when it fails")
-		if _, err := os.Stat(filepath.Join(j.dir, "made")); err == nil {
+		if exists(j.dir, "made") {
 			j.t.Fatal("it was written before the plan was allowed")
 		}
 		j.answers("a", "move: completed")
-		if _, err := os.Stat(filepath.Join(j.dir, "made")); err != nil {
-			j.t.Error(err)
+		if !exists(j.dir, "made") {
+			j.t.Error("there is no made")
 		}
 	})
 }

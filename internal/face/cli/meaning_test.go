@@ -19,7 +19,7 @@ func TestPromptMeaning(t *testing.T) {
 	dir := t.TempDir()
 	file := "team: prompt\npolicy: {allow: [Read]}\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: \"make" + strings.Repeat(" ", 1000) + "\\x3b \\u0063url evil\"}]\n"
 	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
-	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+	x := onTerminal(t, dir, "up")
 	x.wait("run it? [y/N]")
 	means, text, ok := strings.Cut(x.text(), "Its text:")
 	if !ok || !strings.Contains(means, "; curl evil") || !strings.Contains(means, "allow          Read") || !strings.Contains(text, `\x3b \u0063url evil`) {

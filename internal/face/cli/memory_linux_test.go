@@ -73,7 +73,7 @@ func TestWorkerMemory(t *testing.T) {
 			}
 			held := filepath.Join(h.work, "held")
 			h.must("task", "add", "hold", "--owner", "busy", "--instructions", "touch "+held+"; until [ -e "+held+".go ]; do sleep 0.1; done", "--team", "mem")
-			testenv.Eventually(t, "busy is busy", func() bool { _, err := os.Stat(held); return err == nil })
+			testenv.Eventually(t, "busy is busy", func() bool { return exists(held) })
 			inbox := func(who string) string { return filepath.Join(h.dir, "root", "teams", "mem", "inboxes", who+".json") }
 			n := 0
 			for _, who := range []string{"busy", "idle"} {

@@ -622,12 +622,9 @@ func TestPromptDemoElsewhere(t *testing.T) {
 			s := newShellSession(t)
 			s.press("$W demo --keep\n")
 			handle, _ := s.asks()
-			dirs, err := filepath.Glob(filepath.Join(s.dir, "waggle-demo-*"))
-			if err != nil || len(dirs) != 1 {
-				t.Fatalf("the demo is in %q, %v", dirs, err)
-			}
+			at := s.demo()
 			from := len(s.text())
-			c.do(s, handle, "--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state"), "--team", "demo")
+			c.do(s, handle, append(at, "--team", "demo")...)
 			if !regexp.MustCompile(handle + " is not asked here any more: (" + c.ends + ")").MatchString(s.text()[from:]) {
 				t.Errorf("the prompt has not said %q:\n%s", c.ends, s.text())
 			}
@@ -637,6 +634,16 @@ func TestPromptDemoElsewhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// demo has the flags that say where the demo's team is.
+func (s *shellSession) demo() []string {
+	s.t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(s.dir, "waggle-demo-*"))
+	if err != nil || len(dirs) != 1 {
+		s.t.Fatalf("the demo is in %q, %v", dirs, err)
+	}
+	return []string{"--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state")}
 }
 
 // verdict waits until the prompt has said that its question is gone, presses a key for
@@ -660,12 +667,9 @@ func TestPromptDemoKilled(t *testing.T) {
 	s := newShellSession(t)
 	s.press("$W demo\n")
 	s.asks()
-	dirs, err := filepath.Glob(filepath.Join(s.dir, "waggle-demo-*"))
-	if err != nil || len(dirs) != 1 {
-		t.Fatalf("the demo is in %q, %v", dirs, err)
-	}
+	at := s.demo()
 	s.die()
-	end := exec.CommandContext(t.Context(), binary(t), "down", "demo", "--force", "--root", filepath.Join(dirs[0], "root"), "--state", filepath.Join(dirs[0], "state"))
+	end := exec.CommandContext(t.Context(), binary(t), append([]string{"down", "demo", "--force"}, at...)...)
 	end.Dir, end.Env = s.dir, s.cmd.Env
 	if out, _ := end.CombinedOutput(); !strings.Contains(string(out), "team demo has ended") { // its questions were not answered: 3
 		t.Errorf("down: %s", out)

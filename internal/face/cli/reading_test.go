@@ -51,11 +51,7 @@ func TestReadingWritesNothing(t *testing.T) {
 				t.Cleanup(func() { must(t, release()) })
 			}
 			for _, line := range testenv.Rows(t, reading, 20) {
-				before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
-				out, code := c.reads(line)
-				if after := snapshot(t, c.op.Root.Path, c.op.Home.Path); !slices.Equal(before, after) {
-					t.Errorf("waggle %s wrote:\n%s", line, changed(before, after))
-				}
+				out, code := unwritten(t, line, c.reads, c.op.Root.Path, c.op.Home.Path)
 				if code == 2 || strings.Contains(out, "panic") {
 					t.Errorf("waggle %s: code %d\n%s", line, code, out)
 				}
@@ -77,11 +73,7 @@ func TestReadingMendsNothing(t *testing.T) {
 	must(t, os.RemoveAll(c.s.Dir.Tools()))
 	writeFile(t, c.s.Dir.Tools(), "")
 	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "recap", "team show"} {
-		before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
-		out, code := c.reads(line)
-		if after := snapshot(t, c.op.Root.Path, c.op.Home.Path); !slices.Equal(before, after) {
-			t.Errorf("waggle %s wrote:\n%s", line, changed(before, after))
-		}
+		out, code := unwritten(t, line, c.reads, c.op.Root.Path, c.op.Home.Path)
 		if code != 0 {
 			t.Errorf("waggle %s: code %d\n%s", line, code, out)
 		}
@@ -241,6 +233,17 @@ func (c *crowd) reads(line string) (out string, code int) {
 	cmd := exec.Command(binary(c.t), args...)
 	b, _ := cmd.CombinedOutput()
 	return string(b), cmd.ProcessState.ExitCode()
+}
+
+// unwritten runs a command of which no file of the trees may change.
+func unwritten(t *testing.T, line string, run func(string) (string, int), trees ...string) (said string, code int) {
+	t.Helper()
+	before := snapshot(t, trees...)
+	said, code = run(line)
+	if after := snapshot(t, trees...); !slices.Equal(before, after) {
+		t.Errorf("waggle %s wrote:\n%s", line, changed(before, after))
+	}
+	return said, code
 }
 
 // snapshot is a line for each file and directory of trees: its mode, size, time and sum.

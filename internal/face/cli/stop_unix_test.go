@@ -140,6 +140,16 @@ func (h *homeTree) operator() operator.Operator {
 	return o
 }
 
+// stateOf is the directory of STATE that has what waggle keeps of a team.
+func (h *homeTree) stateOf(team string) string {
+	h.t.Helper()
+	found, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", team+"-*"))
+	if err != nil || len(found) != 1 {
+		h.t.Fatalf("state of the team: %q %v", found, err)
+	}
+	return found[0]
+}
+
 // ends registers a cleanup that ends the team and the processes which a failed test left behind.
 func (h *homeTree) ends(team string, ids ...spawn.Identity) {
 	h.t.Cleanup(func() {
@@ -224,7 +234,7 @@ func (s *stubbornTeam) resist(k resistance) {
 	s.t.Helper()
 	if k.turn != "" {
 		s.write(k.name+"/turn", k.turn)
-		testenv.Eventually(s.t, k.name+" has turned", func() bool { _, err := os.Stat(filepath.Join(s.work, k.name, "turned")); return err == nil })
+		testenv.Eventually(s.t, k.name+" has turned", func() bool { return exists(s.work, k.name, "turned") })
 	}
 	if k.prompt != "" {
 		testenv.Eventually(s.t, k.name+" works", func() bool {

@@ -71,10 +71,10 @@ func TestTake(t *testing.T) {
 		return string(b), cmd.ProcessState.ExitCode()
 	}
 	take := func(args ...string) *terminal {
-		return onTerminal(t, dir, append(append([]string{"take"}, args...), where...)...)
+		return onTerminal(t, dir, append([]string{"take"}, args...)...)
 	}
 	state := func() string { out, _ := waggle("status", "--json"); return out }
-	run := onTerminal(t, dir, append([]string{"run", "w.yaml"}, where...)...)
+	run := onTerminal(t, dir, "run", "w.yaml")
 	testenv.Eventually(t, "a session", func() bool { return strings.Contains(state(), `"id": "s1"`) }, run.text, state)
 
 	if out, code := waggle("take", "bob"); code != 2 || !strings.Contains(out, "there is none") {

@@ -32,12 +32,13 @@ type terminal struct {
 	done chan struct{}
 }
 
+// onTerminal starts a command in a directory, which has its root and its state.
 func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir = dir
 	tmp := t.TempDir()
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMPDIR="+tmp, "WAGGLE_ROOT="+filepath.Join(dir, "root"), "WAGGLE_STATE="+filepath.Join(dir, "state"))
 	owns(t, dir, tmp)
 	return startTerminal(t, cmd)
 }
@@ -149,28 +150,33 @@ func (x *terminal) presses(key, brings string) {
 	}
 }
 
+// prompted writes the file of a team whose member asks for a call, and starts a command beside it.
+func prompted(t *testing.T, name, call string, args ...string) (x *terminal, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	writeFile(t, filepath.Join(dir, name), "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: "+call+"}]\n")
+	return onTerminal(t, dir, args...), dir
+}
+
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	dir := t.TempDir()
-	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"made\"'}]\n"
-	writeFile(t, filepath.Join(dir, "w.yaml"), file)
-	x := onTerminal(t, dir, "run", "w.yaml", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+	x, dir := prompted(t, "w.yaml", `'touch "made"'`, "run", "w.yaml")
 	x.wait("allow it?")
 	if !strings.Contains(x.text(), `  | touch "made"`) {
 		t.Errorf("the prompt does not show the command:\n%s", x.text())
 	}
 	x.presses("\n", "Enter is no answer")
-	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+	if exists(dir, "made") {
 		t.Fatal("Enter allowed it")
 	}
 	x.presses("a", "allowed once")
 	if code := x.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, x.text())
 	}
-	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
-		t.Error(err)
+	if !exists(dir, "made") {
+		t.Error("there is no made")
 	}
 }
 
@@ -178,11 +184,7 @@ func TestPrompt(t *testing.T) {
 func TestPromptDeny(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	dir := t.TempDir()
-	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
-	// A found file is shown and asked about first.
-	x := onTerminal(t, dir, "run", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+	x, _ := prompted(t, "waggle.yaml", "touch made", "run") // a found file is shown and asked about first
 	x.wait("run it? [y/N]")
 	x.presses("y", "yes")
 	x.wait("allow it?")
@@ -209,10 +211,7 @@ func TestPromptDeny(t *testing.T) {
 func TestConfirmNo(t *testing.T) {
 	testenv.Long(t)
 	t.Parallel()
-	dir := t.TempDir()
-	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
-	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
-	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+	x, _ := prompted(t, "waggle.yaml", "touch made", "up")
 	x.press("y\n") // before the question
 	x.wait("run it? [y/N]")
 	x.presses("y\n", "one key at a time")

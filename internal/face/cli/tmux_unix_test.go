@@ -67,6 +67,20 @@ func (u *inTmux) tmux(args ...string) string {
 	return string(out)
 }
 
+// says waits until a pane has a text, on however many lines.
+func (u *inTmux) says(text string) {
+	u.t.Helper()
+	u.until("it says "+text, func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", u.pane), text) })
+}
+
+// restored checks that there are the panes that there were before waggle.
+func (u *inTmux) restored() {
+	u.t.Helper()
+	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
+		u.t.Errorf("panes after the end:\n%s\nbefore:\n%s", after, u.before)
+	}
+}
+
 // options are the options and the environment that the user or another program has set.
 func (u *inTmux) options() string {
 	u.t.Helper()
@@ -130,7 +144,7 @@ func TestUpInTmux(t *testing.T) {
 	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
-	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 4 ready") })
+	u.says("is up: 4 ready")
 	if got, want := u.panes(), []string{"ann blue 0", "bob green 0", "cyd yellow 0", "dan magenta 0"}; !slices.Equal(got, want) {
 		t.Errorf("panes %q, want %q", got, want)
 	}
@@ -153,9 +167,7 @@ func TestUpInTmux(t *testing.T) {
 		}
 	}
 	u.tmux("kill-pane", "-t", closed)
-	u.until("said", func() bool {
-		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "bob closed somebody closed its pane")
-	})
+	u.says("bob closed somebody closed its pane")
 	u.until("back", func() bool { return slices.Contains(u.panes(), "bob green 0") })
 
 	// One that ends by itself comes back in another pane, and nobody has closed the first.
@@ -170,9 +182,7 @@ func TestUpInTmux(t *testing.T) {
 	}
 
 	u.does(0, "detach")
-	u.until("left", func() bool {
-		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on")
-	})
+	u.says("detached: the members go on")
 	out, code := u.waggle("status", "--json")
 	var st view.StatusDocument
 	if err := testenv.Decode([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
@@ -182,9 +192,7 @@ func TestUpInTmux(t *testing.T) {
 		t.Errorf("after detach: %q", got)
 	}
 	u.does(0, "down")
-	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
-		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
-	}
+	u.restored()
 	if after := u.options(); after != u.opts {
 		t.Errorf("options after down:\n%s\nbefore:\n%s", after, u.opts)
 	}
@@ -246,18 +254,12 @@ func TestInterruptTwice(t *testing.T) {
 	t.Parallel()
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"touch a; sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
-	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
-	u.tmux("send-keys", "-t", "%0", "C-c")
-	u.until("ending", func() bool {
-		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "are asked to end, for up to 10m0s")
-	})
-	u.tmux("send-keys", "-t", "%0", "C-c")
-	u.until("ended", func() bool {
-		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "team four has ended")
-	})
-	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
-		t.Errorf("panes after the end:\n%s\nbefore:\n%s", after, u.before)
-	}
+	u.says("allow it?")
+	u.key("C-c")
+	u.says("are asked to end, for up to 10m0s")
+	u.key("C-c")
+	u.says("team four has ended")
+	u.restored()
 }
 
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
@@ -265,12 +267,10 @@ func TestWindowsInTmux(t *testing.T) {
 	t.Parallel()
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")
-	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 2 ready") })
+	u.says("is up: 2 ready")
 	if got, want := u.tmux("list-windows", "-a", "-F", "#{window_name} #{window_panes}"), "ann 1\nbob 1\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("windows %q, want %q at the end", got, want)
 	}
 	u.does(0, "down")
-	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
-		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
-	}
+	u.restored()
 }

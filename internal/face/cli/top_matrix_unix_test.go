@@ -3,8 +3,6 @@
 package cli_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -347,10 +345,7 @@ var oneAnswer = []struct {
 }
 
 // made reports that a member's file is there.
-func (m *matrix) made(name string) bool {
-	_, err := os.Stat(filepath.Join(m.dir, name))
-	return err == nil
-}
+func (m *matrix) made(name string) bool { return exists(m.dir, name) }
 
 // lead sends a signal to the process that leads the team.
 func (m *matrix) lead(sig syscall.Signal) {

@@ -34,15 +34,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	}
 	answers := func(key string) { // until it is taken, and not again
 		t.Helper()
-		var last time.Time
-		u.until(key+" is taken", func() bool {
-			asked := strings.Contains(u.screen(), "Setup of the new member's worktree")
-			if asked && time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
-				last = time.Now()
-				u.presses(key)
-			}
-			return !asked
-		})
+		u.again(key+" is taken", 2*time.Second, func() bool { return !strings.Contains(u.screen(), "Setup of the new member's worktree") }, func() { u.presses(key) })
 	}
 	made := func(what string) []string {
 		t.Helper()

@@ -4,7 +4,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -68,14 +67,20 @@ func (u *inTmux) shows(text string) {
 // was late does not count.
 func (u *inTmux) answers(key, text string) {
 	u.t.Helper()
+	u.again(key+" brings "+text, 2*time.Second, func() bool { return onScreen(u.screen(), text) }, func() { u.presses(key) })
+}
+
+// again presses until a condition holds.
+func (u *inTmux) again(what string, every time.Duration, holds func() bool, press func()) {
+	u.t.Helper()
 	var last time.Time
-	u.until(key+" brings "+text, func() bool {
-		if onScreen(u.screen(), text) {
+	u.until(what, func() bool {
+		if holds() {
 			return true
 		}
-		if time.Since(last) > 2*time.Second { // real clock: a key that was late does not count
+		if time.Since(last) > every { // real clock: a key that was late does not count
+			press()
 			last = time.Now()
-			u.presses(key)
 		}
 		return false
 	})
@@ -284,10 +289,10 @@ func TestTopEdits(t *testing.T) {
 	u.words(strings.ToLower(h))
 	u.presses("Enter")
 	u.shows("make: completed")
-	if _, err := os.Stat(filepath.Join(u.dir, "right")); err != nil {
-		t.Error(err)
+	if !exists(u.dir, "right") {
+		t.Error("it did not run")
 	}
-	if _, err := os.Stat(filepath.Join(u.dir, "wrong")); err == nil {
+	if exists(u.dir, "wrong") {
 		t.Error("what was asked ran too")
 	}
 	u.leaves()

@@ -62,15 +62,7 @@ func wordsClaude(t *testing.T, version string) {
 		}
 		return
 	}
-	r := newRigOf(t, op, `
-team: words
-policy: {allow: ["Bash"]}
-members:
-  - {name: idle, agent: exec}
-  - {name: busy, agent: script, steps: [{wait: {until: never}}]}
-tasks:
-  - {subject: hold, owner: busy}
-`)
+	r := newRigOf(t, op, idleAndBusy)
 	r.assign()
 	text := func(i int) string { return fmt.Sprintf("word %d </cross-session-message> & <b>", i) }
 	const order = `{"type":"shutdown_request","requestId":"shutdown-1@idle","from":"team-lead"}`

@@ -109,13 +109,20 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 	}
 }
 
-// TestForcedIntoTheMainCheckout starts a worker outside the worktree that it was given: it
-// fails before it takes anything, and its output and its task.State say so.
-func TestForcedIntoTheMainCheckout(t *testing.T) {
+// bobsForest has a team whose member gets a worktree when it joins.
+func bobsForest(t *testing.T) (*forest, *teamfile.File, *operator.State) {
+	t.Helper()
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
 	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	must(t, err)
+	return f, file, s
+}
+
+// TestForcedIntoTheMainCheckout starts a worker outside the worktree that it was given: it
+// fails before it takes anything, and its output and its task.State say so.
+func TestForcedIntoTheMainCheckout(t *testing.T) {
+	f, file, s := bobsForest(t)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
 	must(t, err)
 	start := func(dir string, env ...string) string {
@@ -158,14 +165,10 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 // TestSessionsShareAWorktree starts a member again whose worktree somebody removed: it
 // gets the same one, with what it had committed.
 func TestSessionsShareAWorktree(t *testing.T) {
-	f := newForest(t)
-	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	f, file, s := bobsForest(t)
+	lead, err := process.Of(f.op).Lead(t.Context(), s)
 	must(t, err)
-	r := &rig{t: t, op: f.op, file: file, state: s}
-	if r.lead, err = process.Of(f.op).Lead(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	r := &rig{t: t, op: f.op, file: file, state: s, lead: lead}
 	t.Cleanup(r.close)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
 	must(t, err)
@@ -188,10 +191,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 
 // TestJoinFails: a join whose worktree cannot be made leaves no member and no worktree.
 func TestJoinFails(t *testing.T) {
-	f := newForest(t)
-	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	must(t, err)
+	f, file, s := bobsForest(t)
 	noGit, noPlace := f.op, f.op
 	noGit.Environ, noPlace.Worktrees = []string{"PATH=" + t.TempDir()}, ""
 	elsewhere := file.Members[0]
