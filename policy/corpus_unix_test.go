@@ -115,9 +115,7 @@ func TestDenyCorpusReaches(t *testing.T) {
 			for ; tries > 0 && !reaches; tries-- {
 				dir := t.TempDir()
 				work, mark := filepath.Join(dir, "work"), filepath.Join(dir, "mark")
-				if err := os.CopyFS(work, os.DirFS(template)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.CopyFS(work, os.DirFS(template)))
 				writeFile(t, filepath.Join(work, "bin", "rm"), strings.ReplaceAll(fakeRm, "MARK", mark), 0o755)
 				if out, err = runScratch(work, env(work), c.text); errors.Is(err, exec.ErrNotFound) {
 					t.Skip(err)
@@ -171,10 +169,6 @@ func runScratch(dir string, env []string, text string) (string, error) {
 
 func writeFile(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := testenv.WriteFile(name, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, testenv.WriteFile(name, []byte(text), mode))
 }

@@ -24,17 +24,11 @@ func genSegments(t *rapid.T, label string, names ...string) string {
 // growRandom makes p, the project, h, the home, l -> p, and files, directories and
 // links with random names below them.
 func growRandom(t *rapid.T, root string) {
-	if err := os.Mkdir(root, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(root, 0o700))
 	for _, dir := range []string{"p", "h"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o700))
 	}
-	if err := os.Symlink("p", filepath.Join(root, "l")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("p", filepath.Join(root, "l")))
 	for range rapid.IntRange(1, 9).Draw(t, "entries") {
 		at := filepath.Join(root, rapid.SampledFrom([]string{"p", "p", "h"}).Draw(t, "in"), genSegments(t, "entry", "a", "b", "c"))
 		if os.MkdirAll(filepath.Dir(at), 0o700) != nil {
@@ -111,9 +105,7 @@ func TestLinksProperty(t *testing.T) {
 			}
 			rest := rapid.SampledFrom([]string{"", "/**", "/*"}).Draw(t, "rest")
 			rule, err := policy.ParseRule("Write(" + base + rest + ")")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			file := genSegments(t, "path", "a", "b", "c", "..", "a", "b")
 			if rapid.Bool().Draw(t, "absolute path") {
 				file = root + "/" + genSegments(t, "path", "p", "l", "h", "a", "b", "c")

@@ -30,18 +30,14 @@ func grow(t testing.TB, root string, entries ...string) {
 		default:
 			err = os.WriteFile(at, []byte(name), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
 func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -185,9 +181,7 @@ func TestPathCases(t *testing.T) {
 			recorded = append(recorded, j)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(root, "proj")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, "proj")))
 	for _, j := range recorded {
 		if v := j.p.Judge(j.c); v.Decision != j.want {
 			t.Errorf("%s, from the record: %+v, want %s", j.name, v, j.want)
@@ -220,9 +214,7 @@ func TestLinksOfCommands(t *testing.T) {
 		{"cp a.go in/b.go", "Bash(danger:*)", allow, policy.RiskMedium},
 	} {
 		raw, err := json.Marshal(map[string]string{"command": c.text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		call := policy.Call{Tool: "Bash", Input: raw, Cwd: root + "/proj", Links: realpath.Disk{}}
 		p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules(c.deny)}
 		if v := p.Judge(call); v.Decision != c.want {

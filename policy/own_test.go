@@ -81,9 +81,7 @@ func TestOwn(t *testing.T) {
 		{"rm -rf build", "", before, denied, "", true},
 	} {
 		in, err := json.Marshal(map[string]string{"command": c.text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		call := policy.Call{Tool: "Bash", Input: in, Cwd: "/w", Stdin: c.stdin, Own: c.own, Env: []string{"WAGGLE_TASK_ID=1"}}
 		p := policy.Policy{}
 		if c.rules {

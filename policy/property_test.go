@@ -122,9 +122,7 @@ func genCall() *rapid.Generator[policy.Call] {
 			in["url"] = rapid.SampledFrom([]string{"https://x.org/", "http://a.x.org", "https://y.org", "x.org", "https://x.org@y.org"}).Draw(t, "url")
 		}
 		raw, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return policy.Call{Tool: tool, Input: raw, Cwd: cwd}
 	})
 }
@@ -313,4 +311,12 @@ func TestSuggestionsAllow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// must ends a test or a case of a property at an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -189,17 +189,13 @@ func TestPolicyJSON(t *testing.T) {
 		Allow: policy.MustRules("Read", "Bash(go test:*)"), Deny: policy.MustRules("Bash(rm -rf:*)"),
 	}
 	raw, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := `{"version":9007199254740993,"mode":"plan","allow":["Read","Bash(go test:*)"],"deny":["Bash(rm -rf:*)"]}`
 	if string(raw) != want {
 		t.Errorf("wrote %s", raw)
 	}
 	var back policy.Policy
-	if err := json.Unmarshal(raw, &back); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &back))
 	if diff := cmp.Diff(p, back); diff != "" {
 		t.Error(diff)
 	}

@@ -81,9 +81,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 			tries++
 			text := composed(random, 1+random.IntN(3))
 			raw, err := json.Marshal(map[string]string{"command": text})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if (policy.Policy{Mode: mode}).Judge(policy.Call{Tool: "Bash", Input: raw, Cwd: work}).Decision != policy.Allow {
 				continue
 			}
@@ -99,9 +97,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 				t.Fatalf("mode %s allows %q, which changes %s", mode, text, changed)
 			}
 			if mode == policy.ModeAcceptEdits {
-				if err := os.RemoveAll(work); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.RemoveAll(work))
 				fill()
 			}
 		}
@@ -128,9 +124,7 @@ func changes(t *testing.T, dir string, tree map[string]string, edits bool) (chan
 		seen++
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	outside := 0
 	for name := range tree {
 		if !strings.HasPrefix(name, "work/") {

@@ -43,14 +43,10 @@ func TestVerdicts(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "verdicts.txt")
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); d != "" {
 		t.Errorf("%s differs; -update writes it anew:\n%s", path, d)
 	}

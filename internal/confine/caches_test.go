@@ -20,12 +20,8 @@ func TestCacheDirectories(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{".config/go/env": "GOPROXY=off\nGOCACHE=/big/build\nGOPATH=/big/go\n", "own.env": "GOMODCACHE=/own/mod\n", ".cache/uv/x": ""} {
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	in := func(names ...string) (list []string) {
 		for _, n := range names {

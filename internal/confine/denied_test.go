@@ -22,12 +22,8 @@ func TestDenied(t *testing.T) {
 	outside := filepath.Join(r.dir, "notes")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	r.before = func(work string) {
 		write(filepath.Join(work, ".env"), "one secret")
@@ -44,9 +40,7 @@ func TestDenied(t *testing.T) {
 	m.run(`mv other infra; rm infra/new; echo as it was > infra/main.tf`)
 	for _, text := range []string{"Read(**/.env)", "Read(" + outside + "/**)", "Read(/etc/**)", "Read(.git/**)", "Read", "Edit(infra/**)", "Edit(nothing/**)"} {
 		rule, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := decide.Of(r.Op).AddRule(t.Context(), r.Name, rule, true, decide.RuleScope{}); err != nil {
 			t.Fatal(err)
 		}

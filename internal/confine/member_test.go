@@ -43,9 +43,7 @@ func connectedIn(t testing.TB, line string) []record.Connection {
 	if !strings.Contains(line, `"`+record.KindConnected+`"`) {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(line), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(line), &r))
 	if r.Kind != record.KindConnected {
 		return nil
 	}
@@ -60,17 +58,13 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	secret := filepath.Join(r.dir, "key")
-	if err := os.WriteFile(secret, []byte("very secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("very secret"), 0o600))
 	m := r.member("ann", record.Sandbox{Mode: record.SandboxRequired, Secrets: []string{secret, "~/other"}})
 	if held := m.fold().Ready.Sandbox; held == nil || held.Level != record.HeldEnforced || len(held.Gaps) > 0 {
 		t.Errorf("held %+v", held)
 	}
 	own := r.Op.Root.MemberDir(r.Name, "ann")
-	if err := os.MkdirAll(filepath.Join(m.work, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
 	got := m.run(`echo mine > out && cat out; echo art > "$WAGGLE_ARTIFACTS/a"; echo tmp > "$TMPDIR/t"; cat "$TMPDIR/t"; echo id:$(id -u)
 cat ` + secret + `; echo x > ` + own + `/output.log; echo x > ` + own + `/task-status.json; ls ` + r.Op.Home.Path + ` ` + r.Op.Root.Path + `/teams; echo x > ` + r.dir + `/outside`)
 	for _, want := range []string{"mine\n", "tmp\n"} {
@@ -133,9 +127,7 @@ func TestDirectoryThatMoved(t *testing.T) {
 		m.stop()
 		<-m.done
 		elsewhere := t.TempDir()
-		if err := errors.Join(os.Rename(m.work, m.work+"-aside"), os.Symlink(elsewhere, m.work)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Rename(m.work, m.work+"-aside"), os.Symlink(elsewhere, m.work)))
 		again := process.Of(r.Op).Worker(r.State(), i)
 		again.Agent = operatortest.Turn(operatortest.Idle)
 		ctx, stop := context.WithCancel(t.Context())
@@ -173,17 +165,13 @@ func TestWriteTool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.member("ann", required)
-	if err := os.MkdirAll(filepath.Join(m.work, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
 	for _, tc := range []struct {
 		path string
 		asks bool
 	}{{filepath.Join(r.dir, "outside"), false}, {filepath.Join(m.work, ".git", "config"), false}, {filepath.Join(m.work, "inside"), true}} {
 		in, err := jsonobj.Marshal(map[string]string{"file_path": tc.path, "content": "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		done := make(chan agent.Outcome, 1)
 		m.do <- func(ctx context.Context, h agent.Host) {
 			go func() {
@@ -355,9 +343,7 @@ func TestVariables(t *testing.T) {
 	}
 	box, _ := r.boxes.Load(m.name)
 	lines, err := box.(*confine.Member).Explain([]string{"true"}, m.work, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := map[string]string{}
 	for _, l := range lines {
 		said[l.Subject] = l.Why
@@ -662,9 +648,7 @@ func TestProxyDies(t *testing.T) {
 		return holds(filepath.Join(m.work, "first"), "served") && len(l.Pending()) == 1
 	})
 	box, _ := r.boxes.Load(m.name)
-	if err := box.(*confine.Member).EndProxy(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, box.(*confine.Member).EndProxy())
 	<-r.hits.ended
 	got := m.wait(done)
 	if !strings.Contains(got.out, "over") || strings.Count(got.out, "served") != 1 || !errors.Is(got.err, sandbox.ErrProxy) {

@@ -131,9 +131,7 @@ func newRigOf(t *testing.T, set record.PolicySet) *rig {
 	h := &hits{began: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
 	server := &http.Server{Handler: h}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }() // until Close
 	t.Cleanup(func() { server.Close(); <-served })

@@ -22,26 +22,18 @@ func TestWritable(t *testing.T) {
 	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "work", "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
 		Environ: append(os.Environ(), "HOME="+home), Hidden: []string{filepath.Join(home, "state")}, Now: time.Now}
 	for _, dir := range []string{"work/tree", "state/teams", "out", ".ssh", ".config/gh", "repo/.git/hooks", "agent/.claude"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 	}
 	for link, to := range map[string]string{"link": ".ssh", "plain": "out", "work/tree/mine": "out"} {
-		if err := os.Symlink(filepath.Join(home, to), filepath.Join(home, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(filepath.Join(home, to), filepath.Join(home, link)))
 	}
 	c.Want.Writable = []string{"~/out"}
 	m, err := confining(t, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out buffer
 	exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "echo x > ~/out/f && ! touch ~/agent/f"}, Dir: c.Tree, Env: c.Environ, Output: &out})
 	if err != nil || exit.Code != 0 {
@@ -78,24 +70,16 @@ func TestProgramsBelowWritable(t *testing.T) {
 	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, dir := range []string{"tree", "src/a/repo/.git/hooks", "src/agent/.claude", "src/bare.git/objects", "src/bare.git/refs", "src/plain/deep"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(home, "src/bare.git/HEAD"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(home, "src/bare.git/HEAD"), nil, 0o644))
 	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
 		Environ: append(os.Environ(), "HOME="+home), Now: time.Now}
 	c.Want.Writable = []string{"~/src"}
 	m, err := confining(t, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out buffer
 	script := `cd ~/src; for f in a/repo/.git/hooks/x agent/.claude/settings.json bare.git/hooks; do mkdir $f && echo "made $f"; done; mv a/repo a/other && echo moved; mv a b && echo moved
 		echo x > a/repo/f && echo x > plain/deep/f && echo x > new && mkdir -p own/.git/hooks && echo fine`
@@ -107,9 +91,7 @@ func TestProgramsBelowWritable(t *testing.T) {
 	}
 	many := filepath.Join(home, "many")
 	for i := range confine.ProgramsFound + 1 {
-		if err := os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755))
 	}
 	for path, why := range map[string]string{"~/src/bare.git": "is a repository", "~/many": "name the directories"} {
 		c.Want.Mode, c.Want.Writable = record.SandboxAuto, []string{path}
@@ -125,19 +107,13 @@ func TestCachesThatAreNone(t *testing.T) {
 	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in := func(name string) string { return filepath.Join(home, name) }
 	for _, dir := range []string{"work/tree", "state/teams", "out", "other", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache"} {
-		if err := os.MkdirAll(in(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(in(dir), 0o755))
 	}
 	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big", "out/uv": "other"} {
-		if err := os.Symlink(in(to), in(link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(in(to), in(link)))
 	}
 	for _, tc := range []struct{ cache, set, granted, kept string }{
 		{"uv", "UV_CACHE_DIR=" + in("out/uv"), in("out"), in("other")}, // a link that a member made
@@ -178,26 +154,18 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 	t.Parallel()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in := func(name string) string { return filepath.Join(home, name) }
 	for _, dir := range []string{"work/tree", "work/out", "work/uv", ".ssh"} {
-		if err := os.MkdirAll(in(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(in(dir), 0o755))
 	}
-	if err := os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600))
 	for _, dir := range []string{"work/out", "work/uv", "work/tree"} {
 		for _, to := range []string{".ssh", "."} {
 			c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto, Writable: []string{in("work/out")}, Caches: []string{"uv"}}, Name: "ann",
 				Tree: in("work/tree"), Own: in("own"), Dir: in("kit"), Environ: append(os.Environ(), "HOME="+home, "UV_CACHE_DIR="+in("work/uv")), Now: time.Now}
 			m, err := confining(t, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			try := func(m worker.Confinement) {
 				t.Helper()
 				var out buffer
@@ -210,12 +178,8 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 					os.Remove(in(".bashrc"))
 				}
 			}
-			if err := os.Rename(in(dir), in("moved")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(in(to), in(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(in(dir), in("moved")))
+			must(t, os.Symlink(in(to), in(dir)))
 			try(m)
 			if m.Writable(in(".ssh/key")) == nil {
 				t.Errorf("%s is a link to %s: a file is written there", dir, to)
@@ -225,12 +189,8 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 			} else if dir == "work/uv" {
 				t.Errorf("%s: %v", dir, err)
 			}
-			if err := os.Remove(in(dir)); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(in("moved"), in(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(in(dir)))
+			must(t, os.Rename(in("moved"), in(dir)))
 		}
 	}
 }

@@ -46,9 +46,7 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				target := "http://" + server + "/"
 				resp, err := c.Get(target)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 					b.Fatal(resp.Status, err)
 				}

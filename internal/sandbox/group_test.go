@@ -39,12 +39,8 @@ func TestOwnGroups(t *testing.T) {
 func TestDelegatedTries(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own")
-	if err := os.Mkdir(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(own+"/cgroup.subtree_control", []byte("memory pids\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(own, 0o755))
+	must(t, os.WriteFile(own+"/cgroup.subtree_control", []byte("memory pids\n"), 0o644))
 	if g := sandbox.Delegated(own); g != (sandbox.Groups{}) {
 		t.Errorf("a plain directory became %+v", g)
 	}
@@ -99,9 +95,7 @@ func TestGroupSweep(t *testing.T) {
 		t.Skip("no control group is delegated to this process")
 	}
 	made, err := g.MakeGroup(relay.Limits{Processes: 17})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer os.Remove(made[0])
 	sandbox.FindGroups("/proc", time.Now())
 	if _, err := os.Stat(made[0]); err != nil {
@@ -127,12 +121,18 @@ func TestUsedCounts(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for file, text := range tc.files {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 		}
 		if got := sandbox.UsedOf(dir); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
+	}
+}
+
+// must ends a test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -57,19 +57,13 @@ func TestMacProfile(t *testing.T) {
 		p.Writable, p.Secrets, p.Hidden, p.ReadOnly = slices.Clone(base.Writable), slices.Clone(base.Secrets), slices.Clone(base.Hidden), slices.Clone(base.ReadOnly)
 		tc.adapt(&p)
 		got, err := p.MacProfile(machine, tc.port)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		path := filepath.Join("testdata", "mac", name+".sb")
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

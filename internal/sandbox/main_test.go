@@ -229,13 +229,6 @@ func (r *record) all() []proxy.Connection {
 // ownerWord makes the test binary a program that owns a sandbox, and is killed.
 const ownerWord = "owner"
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func copyFile(to, from string, perm os.FileMode) error {
 	data, err := os.ReadFile(from)
 	if err != nil {

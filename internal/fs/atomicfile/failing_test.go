@@ -19,21 +19,15 @@ func TestFailOps(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	names := func() (all []string) {
 		ents, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range ents {
 			all = append(all, e.Name())
 		}
 		return all
 	}
-	if err := os.WriteFile(path("old"), []byte("1234"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path("old"), []byte("1234"), 0o600))
 	f, err := os.OpenFile(path("old"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	opened := func(f *os.File, err error) error {
 		if err == nil {
@@ -102,12 +96,8 @@ func TestStatDir(t *testing.T) {
 	if _, err := atomicfile.StatDir(none); !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &at) || at.Path != none {
 		t.Errorf("nothing there: %v", err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for name, isDir := range map[string]bool{"sub": true, "file": false} {
 		if mode, err := atomicfile.StatDir(filepath.Join(dir, name)); err != nil || mode.IsDir() != isDir {
 			t.Errorf("%s: %v, %v", name, mode, err)

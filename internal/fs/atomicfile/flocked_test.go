@@ -29,9 +29,7 @@ func TestFlocked(t *testing.T) {
 		t.Fatal(held, err)
 	}
 	look(true)
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, release())
 	look(false)
 	if held, err := atomicfile.Flocked(dir); held || err != nil {
 		t.Errorf("a directory is held: %v, %v", held, err)

@@ -43,18 +43,14 @@ func newFile(t testing.TB, content string) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // errors name the resolved path
 	must(t, err)
 	p := filepath.Join(dir, "a.json")
-	if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(p, []byte(content), 0o600))
 	return p
 }
 
 func content(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 

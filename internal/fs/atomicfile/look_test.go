@@ -21,9 +21,7 @@ func TestTryFlockBesideLooks(t *testing.T) {
 	if _, again, err := atomicfile.TryFlock(path, atomicfile.Options{}); err != nil || again {
 		t.Errorf("it was taken twice: %v, %v", again, err)
 	}
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, release())
 	var over atomic.Bool
 	var looking sync.WaitGroup
 	for range 2 {
@@ -44,9 +42,7 @@ func TestTryFlockBesideLooks(t *testing.T) {
 		if runs, err := atomicfile.Flocked(path); err != nil || !runs {
 			t.Errorf("round %d: a look does not see it: %v, %v", i, runs, err)
 		}
-		if err := release(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, release())
 	}
 	over.Store(true)
 	looking.Wait()

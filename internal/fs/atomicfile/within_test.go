@@ -13,9 +13,7 @@ import (
 func rootOf(t *testing.T, dir string) *os.Root {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { root.Close() })
 	return root
 }
@@ -26,9 +24,7 @@ func TestWriteWithinHeld(t *testing.T) {
 	base := t.TempDir()
 	dir, elsewhere := filepath.Join(base, "dir"), filepath.Join(base, "elsewhere")
 	for _, d := range []string{dir, elsewhere} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(d, 0o700))
 	}
 	root := rootOf(t, dir)
 	swap := func(step string) {
@@ -42,9 +38,7 @@ func TestWriteWithinHeld(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	if err := atomicfile.WriteWithin(root, "f", []byte("new"), atomicfile.Options{Hook: swap}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, atomicfile.WriteWithin(root, "f", []byte("new"), atomicfile.Options{Hook: swap}))
 	if b, err := os.ReadFile(filepath.Join(dir+".held", "f")); err != nil || string(b) != "new" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -62,17 +56,13 @@ func TestWriteWithin(t *testing.T) {
 	root, secret := rootOf(t, dir), filepath.Join(t.TempDir(), "secret")
 	put := func(path, text string, perm os.FileMode) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), perm); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), perm))
 	}
 	put(secret, "secret", 0o600)
 	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "dir"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "dir"), 0o700))
 	for _, name := range []string{"link", "dir"} {
 		if err := atomicfile.WriteWithin(root, name, []byte("x"), atomicfile.Options{}); !errors.Is(err, atomicfile.ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
@@ -84,9 +74,7 @@ func TestWriteWithin(t *testing.T) {
 	left := filepath.Join(dir, ".hard.0123abcd.new")
 	put(left, "of a killed writer", 0o600)
 	old := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.Chmod(secret, 0o640), os.Chtimes(left, old, old)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Chmod(secret, 0o640), os.Chtimes(left, old, old)))
 	if err := atomicfile.WriteWithin(root, "hard", []byte("x"), atomicfile.Options{Sync: atomicfile.SyncFull}); err != nil {
 		t.Error(err)
 	}
@@ -111,9 +99,7 @@ func TestWriteWithin(t *testing.T) {
 func TestWriteWithinFails(t *testing.T) {
 	dir := t.TempDir()
 	root := rootOf(t, dir)
-	if err := atomicfile.WriteWithin(root, "f", []byte("old"), atomicfile.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, atomicfile.WriteWithin(root, "f", []byte("old"), atomicfile.Options{}))
 	full := errors.New("no space left")
 	for _, op := range []atomicfile.Op{atomicfile.OpCreate, atomicfile.OpWrite, atomicfile.OpSync, atomicfile.OpRename} {
 		undo := atomicfile.FailOps(func(o atomicfile.Op, _ string) error {

@@ -19,9 +19,7 @@ import (
 func tree(t *testing.T, entries ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		name, to, link := strings.Cut(strings.ReplaceAll(e, "{T}", root), " -> ")
 		at := filepath.Join(root, name)
@@ -35,9 +33,7 @@ func tree(t *testing.T, entries ...string) string {
 		default:
 			err = os.WriteFile(at, []byte("old"), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return root
 }
@@ -49,9 +45,7 @@ func TestReal(t *testing.T) {
 		entries = append(entries, "n"+string(rune('A'+i))+" -> n"+string(rune('A'+i+1)))
 	}
 	root := tree(t, append(entries, "n"+string(rune('A'+41)))...)
-	if err := syscall.Mkfifo(filepath.Join(root, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(filepath.Join(root, "fifo"), 0o600))
 	for _, c := range []struct {
 		path, want string // below root; "" for an error
 	}{
@@ -91,9 +85,7 @@ func TestRealWithoutPermission(t *testing.T) {
 		t.Skip("root looks everywhere")
 	}
 	root := tree(t, "shut/f")
-	if err := os.Chmod(root+"/shut", 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(root+"/shut", 0))
 	t.Cleanup(func() { _ = os.Chmod(root+"/shut", 0o700) })
 	if got, err := realpath.Real(root + "/shut/f"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%s, %v", got, err)
@@ -107,12 +99,8 @@ func TestWriteFile(t *testing.T) {
 
 func writeFiles(t *testing.T) {
 	root := tree(t, "d/f", "d/once", "link -> d", "d/to -> f", "d/twice", "d/dang -> new")
-	if err := os.Link(root+"/d/twice", root+"/d/second"); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(root+"/d/fifo", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(root+"/d/twice", root+"/d/second"))
+	must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
 	for _, c := range []struct {
 		path string
 		err  error // nil: written
@@ -152,12 +140,8 @@ func TestReadFile(t *testing.T) {
 
 func readFiles(t *testing.T) {
 	root := tree(t, "d/f", "link -> d", "d/to -> f", "d/twice")
-	if err := os.Link(root+"/d/twice", root+"/d/second"); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(root+"/d/fifo", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(root+"/d/twice", root+"/d/second"))
+	must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
 	for _, c := range []struct {
 		path  string
 		limit int64
@@ -192,13 +176,9 @@ func TestSwappedDirectory(t *testing.T) {
 func swapDirectory(t *testing.T) {
 	root := tree(t, "in/d/", "in/kept/", "out/d/")
 	link := root + "/in/link"
-	if err := os.Symlink(root+"/out/d", link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(root+"/out/d", link))
 	real, err := realpath.Real(root + "/in/d/f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const rounds = 1000
 	turn := make(chan bool)
 	swapped := make(chan error)
@@ -245,4 +225,12 @@ func swapDirectory(t *testing.T) {
 	close(turn)
 	<-swapped
 	testenv.Measured(t, "a directory swapped for a link out while a file in it was written, %d times: %d written inside, %d refused, 0 outside", rounds, written, refused)
+}
+
+// must ends a test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -20,9 +20,7 @@ func TestChanged(t *testing.T) {
 	changed := func(tree worktree.Tree, limit int) ([]string, bool) {
 		t.Helper()
 		files, more, err := w.store.Git.Changed(t.Context(), tree, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return files, more
 	}
 	if files, more := changed(bob, 10); len(files) > 0 || more {
@@ -74,9 +72,7 @@ func TestManyFiles(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	for i := range 300 {
-		if err := os.WriteFile(filepath.Join(tree.Path, fmt.Sprintf("f%d", i)), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(tree.Path, fmt.Sprintf("f%d", i)), nil, 0o644))
 	}
 	s := w.status(tree)
 	if !s.More() || s.Clean() || s.Uncommitted() != 100 || s.String() != "at least 100 uncommitted files" || len(s.Lines(3)) != 3 {

@@ -65,9 +65,7 @@ func (w *world) killed(j job) {
 	w.t.Helper()
 	j.Store = w.store
 	text, err := json.Marshal(j)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "WAGGLE_TEST_JOB="+string(text))
 	out, err := cmd.CombinedOutput()
@@ -110,9 +108,7 @@ func TestKilledCreate(t *testing.T) {
 			w.write(w.repo, ".gitattributes", "sub/* filter=deadly\n")
 			w.commit(w.repo, "filter")
 			script := filepath.Join(w.t.TempDir(), "deadly")
-			if err := testenv.Executable(script, []byte("#!/bin/sh\n"+everything)); err != nil {
-				w.t.Fatal(err)
-			}
+			must(w.t, testenv.Executable(script, []byte("#!/bin/sh\n"+everything)))
 			w.git(w.repo, "config", "filter.deadly.smudge", script)
 			w.git(w.repo, "config", "filter.deadly.required", "true")
 			return func() { w.git(w.repo, "config", "--remove-section", "filter.deadly") }
@@ -200,14 +196,10 @@ func TestKilledRemove(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.killed(job{Tree: &tree, At: "removing"})
-	if err := os.Remove(filepath.Join(tree.Path, "a.txt")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(tree.Path, "a.txt")))
 	w.write(tree.Path, "mine", "x")
 	var kept *worktree.KeptError
-	if err := os.Remove(filepath.Join(tree.Path, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(tree.Path, ".git")))
 	if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) {
 		t.Errorf("%v", err)
 	}
@@ -239,9 +231,7 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	w.hook("post-checkout", "echo $$ > '"+pipe+"'\nexec sleep 600\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

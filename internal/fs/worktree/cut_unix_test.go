@@ -18,16 +18,12 @@ func TestCutOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git")
-	if err := testenv.Executable(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Executable(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n")))
 	g := worktree.Git{Program: program, Environ: []string{"PATH=" + os.Getenv("PATH")}}
 	if out, err := g.Run(t.Context(), dir); err == nil || out != "" || !strings.Contains(err.Error(), "it wrote more than") {
 		t.Errorf("%d bytes, %v", len(out), err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "ended")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, "ended")))
 	if err := g.Act(t.Context(), dir); err != nil {
 		t.Error(err)
 	}
@@ -67,9 +63,7 @@ func TestHalfGoneWithWork(t *testing.T) {
 			}).Remove(t.Context(), tree)
 		}()
 		for i := range 190 {
-			if err := os.Remove(filepath.Join(tree.Path, fmt.Sprintf("f%03d", i))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(filepath.Join(tree.Path, fmt.Sprintf("f%03d", i))))
 		}
 		w.write(tree.Path, work, "mine")
 		if err := w.store.Remove(t.Context(), tree); err == nil {
@@ -78,9 +72,7 @@ func TestHalfGoneWithWork(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(tree.Path, work)); err != nil || string(b) != "mine" {
 			t.Errorf("%s: %q, %v", work, b, err)
 		}
-		if err := os.Remove(filepath.Join(tree.Path, work)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(tree.Path, work)))
 		if err := w.store.Remove(t.Context(), tree); err != nil {
 			t.Errorf("%s: %v", work, err)
 		}

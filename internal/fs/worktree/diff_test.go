@@ -14,9 +14,7 @@ import (
 func (w *world) diff(t worktree.Tree) worktree.Difference {
 	w.t.Helper()
 	d, err := w.store.Git.Diff(w.t.Context(), t)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return d
 }
 
@@ -36,9 +34,7 @@ func TestDiff(t *testing.T) {
 	w.write(tree.Path, "dir/new.txt", "one\ntwo\n")
 	w.write(tree.Path, "bin", "\x00\x01")
 	w.write(tree.Path, "x.o", "ignored")
-	if err := os.Remove(tree.Path + "/sub/b.txt"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(tree.Path+"/sub/b.txt"))
 	before := w.git(tree.Path, "status", "--porcelain")
 	d := w.diff(tree)
 	want := []worktree.FileChange{{Path: "a.txt", Added: 1}, {Path: "bin", Binary: true}, {Path: "dir/new.txt", Added: 2}, {Path: "staged", Added: 1}, {Path: "sub/b.txt", Deleted: 1}}
@@ -76,15 +72,11 @@ func TestDiffSameMoment(t *testing.T) {
 	tree := w.create("bob")
 	file := filepath.Join(tree.Path, "a.txt")
 	before, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.write(tree.Path, "a.txt", "b\n")
 	index := filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index")
 	for _, f := range []string{file, index} {
-		if err := os.Chtimes(f, before.ModTime(), before.ModTime()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(f, before.ModTime(), before.ModTime()))
 	}
 	w.git(tree.Path, "config", "core.trustctime", "false")
 	if d := w.diff(tree); len(d.Files) != 1 {

@@ -17,17 +17,13 @@ func TestLeftLock(t *testing.T) {
 	w := newWorld(t, "repo")
 	w.store.Git.LeftAfter = time.Millisecond
 	tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.write(tree.Path, "new.txt", "new\n")
 	w.commit(tree.Path, "work")
 	git := filepath.Join(w.repo, ".git")
 	for _, lock := range []string{filepath.Join(git, "refs/heads/waggle/api/bob.lock"), filepath.Join(tree.Mirror, "HEAD.lock"),
 		filepath.Join(tree.Mirror, "index.lock"), filepath.Join(tree.Mirror, "refs/waggle/fetched.lock")} {
-		if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(lock), 0o700))
 		w.write(filepath.Dir(lock), filepath.Base(lock), "")
 	}
 	if moved, err := w.store.Git.Fetch(t.Context(), tree); err != nil || !moved {

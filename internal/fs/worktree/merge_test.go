@@ -223,9 +223,7 @@ func TestMergedIsKept(t *testing.T) {
 	w.write(tree.Path, "a.txt", "bob\n")
 	m, err := w.merge(tree, worktree.HowSquash)
 	tip := m.Tip
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var kept *worktree.KeptError
 	w.write(tree.Path, "later.txt", "x\n")
 	if err := w.store.RemoveMerged(t.Context(), tree, tip); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 uncommitted file") {

@@ -62,9 +62,7 @@ func TestOwnMerged(t *testing.T) {
 		if err := w.store.RemoveMerged(t.Context(), tree, tip); !errors.As(err, &kept) {
 			t.Errorf("%v", err)
 		}
-		if err := os.Remove(filepath.Join(tree.Path, "later")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(tree.Path, "later")))
 		if err := w.store.RemoveMerged(t.Context(), tree, tip); err != nil {
 			t.Error(err)
 		}
@@ -213,9 +211,7 @@ func TestDiffAfterMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		differ(worktree.FileChange{Path: name, Added: 1})
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(file))
 		differ(worktree.FileChange{Path: name, Deleted: 1})
 		w.write(tree.Path, name, "1\n2\n")
 		differ(worktree.FileChange{Path: name, Added: 1})
@@ -232,9 +228,7 @@ func TestOwnDetached(t *testing.T) {
 	tree := w.own("bob")
 	w.write(tree.Path, "new", "1\n")
 	m, err := w.merge(tree, worktree.HowMerge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.git(tree.Path, "checkout", "--quiet", "--detach")
 	w.write(tree.Path, "later", "2\n")
 	w.git(tree.Path, "add", "--all")

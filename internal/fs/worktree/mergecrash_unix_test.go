@@ -145,9 +145,7 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 				t.Errorf("%v", err)
 			}
 		} else {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w.noMerge()
 			if at := w.git(w.repo, "rev-parse", "main"); at != main {
 				t.Errorf("main is at %s", at)
@@ -164,9 +162,7 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 		}
 	}
 	if then == "continue" || c.settles {
-		if err := resume(w.store, tree); err != nil {
-			t.Fatal(err)
-		}
+		must(t, resume(w.store, tree))
 	}
 	w.merged()
 	if after := w.persons(); after != before {
@@ -202,9 +198,7 @@ func TestKilledAbort(t *testing.T) {
 				w.killed(job{Merge: &tree, At: "index"})
 				w.killed(job{Abort: &tree, At: at})
 				if then == "continue" {
-					if err := resume(w.store, tree); err != nil {
-						t.Fatal(err)
-					}
+					must(t, resume(w.store, tree))
 					w.merged()
 				} else {
 					if _, err := w.store.Abort(t.Context(), tree); err != nil {
@@ -250,9 +244,7 @@ func TestKilledMergeMeanwhile(t *testing.T) {
 	for _, at := range []string{"files", "ref"} { // as git tells a person to do
 		w, tree := mergeWorld(t)
 		w.killed(job{Merge: &tree, At: at})
-		if err := os.Remove(filepath.Join(w.repo, ".git", "index.lock")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(w.repo, ".git", "index.lock")))
 		w.write(w.repo, "staged.txt", "staged since\n")
 		w.git(w.repo, "add", "staged.txt")
 		if err := resume(w.store, tree); err != nil {
@@ -272,9 +264,7 @@ func TestKilledMergeMeanwhile(t *testing.T) {
 	if _, err := w.store.Abort(t.Context(), tree); err == nil || !strings.Contains(err.Error(), "moved") {
 		t.Errorf("%v", err)
 	}
-	if err := resume(w.store, tree); err != nil {
-		t.Fatal(err)
-	}
+	must(t, resume(w.store, tree))
 	w.merged()
 	w.noMerge()
 }

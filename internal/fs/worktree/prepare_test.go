@@ -24,9 +24,7 @@ func TestGive(t *testing.T) {
 		"node_modules/left/index.js": "js", "only-dirs/file": "x", "plain.txt": "x"} {
 		w.write(w.repo, name, text)
 	}
-	if err := os.Symlink("left/index.js", filepath.Join(w.repo, "node_modules", "bin")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("left/index.js", filepath.Join(w.repo, "node_modules", "bin")))
 	files, err := w.store.Git.Included(t.Context(), filepath.Join(w.repo, "sub"))
 	if d := cmp.Diff([]string{".env", "sub/.env.local"}, files); d != "" || err != nil {
 		t.Errorf("%s, %v", d, err)
@@ -57,9 +55,7 @@ func TestGive(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.gone(filepath.Join(tree.Path, "only-dirs"))
-	if err := os.Symlink(t.TempDir(), filepath.Join(w.repo, "out.o")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(t.TempDir(), filepath.Join(w.repo, "out.o")))
 	if _, err := w.store.Git.Give(t.Context(), tree, []string{"out.o/file"}, nil); err == nil {
 		t.Error("a path through a link that leads out was taken")
 	}

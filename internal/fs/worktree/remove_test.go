@@ -110,9 +110,7 @@ func TestRemoveRefuses(t *testing.T) {
 			}
 			c.undo(w, tree)
 			own := w.git(w.repo, "rev-list", tree.Branch, "--not", tree.Base) != ""
-			if err := w.store.Remove(t.Context(), tree); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.store.Remove(t.Context(), tree))
 			w.gone(tree.Path)
 			if has := len(w.branches()) == 1; has != own {
 				t.Errorf("the branch is there: %v, and has commits of its own: %v", has, own)
@@ -133,9 +131,7 @@ func (w *world) snapshot(dir string) map[string]string {
 		files[path] = string(b)
 		return err
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return files
 }
 
@@ -161,9 +157,7 @@ func TestIgnored(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.write(tree.Path, "x.o", "object")
-	if err := w.store.Remove(t.Context(), tree); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.Remove(t.Context(), tree))
 	w.quiet()
 }
 
@@ -219,9 +213,7 @@ func TestDirectoryGoneElsewhere(t *testing.T) {
 		work(tree)
 		w.write(tree.Path, "a.txt", "mine")
 		head := w.commit(tree.Path, "my work")
-		if err := os.RemoveAll(tree.Path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(tree.Path))
 		var kept *worktree.KeptError
 		if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 unpushed commit") || !strings.Contains(err.Error(), "its directory is gone") {
 			t.Errorf("%s: %v", name, err)
@@ -239,16 +231,12 @@ func TestRepositoryGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
-	if err := os.RemoveAll(w.repo); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(w.repo))
 	var kept *worktree.KeptError
 	if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) {
 		t.Errorf("%v", err)
 	}
-	if err := os.RemoveAll(tree.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(tree.Path))
 	if err := w.store.Remove(t.Context(), tree); err != nil {
 		t.Error(err)
 	}
@@ -358,9 +346,7 @@ func TestSubmodules(t *testing.T) {
 	}
 	// A member that works in the submodule has a worktree of that.
 	tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "sub", Owner: "s", Cwd: filepath.Join(w.repo, "lib")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := worktree.Verify(t.Context(), w.env, tree.Path, tree, true); err != nil {
 		t.Error(err)
 	}
@@ -387,9 +373,7 @@ func TestSparse(t *testing.T) {
 	if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) {
 		t.Errorf("%v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(tree.Path, "sub")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(tree.Path, "sub")))
 	if err := w.store.Remove(t.Context(), tree); err != nil {
 		t.Error(err)
 	}

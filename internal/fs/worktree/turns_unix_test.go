@@ -27,9 +27,7 @@ func (w *world) ends(t worktree.Tree, want int) {
 func (w *world) turn(t worktree.Tree, n int) string {
 	w.t.Helper()
 	d, err := w.store.Git.DiffTurn(w.t.Context(), t, n)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	var all []string
 	for _, f := range d.Files {
 		all = append(all, f.Path)
@@ -64,9 +62,7 @@ func TestTurns(t *testing.T) {
 		w.write(tree.Path, "ignored.o", "i\n")
 		w.hook("post-index-change", "echo >> '"+filepath.Join(w.store.Records, "ran")+"'\n")
 		index, err := os.ReadFile(filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.ends(tree, 1)
 		now, err := os.ReadFile(filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index"))
 		if err != nil || string(now) != string(index) {
@@ -77,9 +73,7 @@ func TestTurns(t *testing.T) {
 		w.commit(tree.Path, "the same, committed")
 		w.ends(tree, 0)
 		w.write(tree.Path, "a.txt", "a\nsecond\n")
-		if err := os.Remove(filepath.Join(tree.Path, "new.txt")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
 		w.write(tree.Path, "large.bin", strings.Repeat("x", 5<<20))
 		w.ends(tree, 2)
 		for n, want := range map[int]string{1: "a.txt new.txt staged.txt +first +n +s", 2: "a.txt new.txt -first +second -n"} {
@@ -94,13 +88,9 @@ func TestTurns(t *testing.T) {
 		if refs := w.git(w.repo, "for-each-ref", "--format=%(refname)", "refs/waggle"); refs != "refs/waggle/"+name+"/1\nrefs/waggle/"+name+"/2" {
 			t.Errorf("%s", refs)
 		}
-		if err := os.Remove(filepath.Join(tree.Path, "large.bin")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(tree.Path, "large.bin")))
 		m, err := w.merge(tree, worktree.HowMerge)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); err != nil {
 			t.Error(err)
 		}
@@ -127,12 +117,8 @@ func TestTurnsBounded(t *testing.T) {
 	if got := w.turn(tree, 3); got != "a.txt -2 +3" {
 		t.Errorf("%s", got)
 	}
-	if err := os.WriteFile(filepath.Join(tree.Path, "a.txt"), []byte("a\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.Remove(t.Context(), tree); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(tree.Path, "a.txt"), []byte("a\n"), 0o644))
+	must(t, w.store.Remove(t.Context(), tree))
 	if refs := w.git(w.repo, "for-each-ref", "refs/waggle"); refs != "" {
 		t.Errorf("%s", refs)
 	}
@@ -154,14 +140,10 @@ func TestTurnUnchanged(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
 		git := w.store.Git.Program
 		w.store.Git.Program = filepath.Join(t.TempDir(), "git")
-		if err := testenv.Executable(w.store.Git.Program, []byte("#!/bin/sh\necho \"$*\" >> '"+log+"'\nexec '"+git+"' \"$@\"\n")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testenv.Executable(w.store.Git.Program, []byte("#!/bin/sh\necho \"$*\" >> '"+log+"'\nexec '"+git+"' \"$@\"\n")))
 		quietly := func(turns string) {
 			t.Helper()
-			if err := os.WriteFile(log, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(log, nil, 0o600))
 			w.ends(tree, 0)
 			b, err := os.ReadFile(log)
 			for _, heavy := range []string{" add ", " write-tree", " read-tree", " update-index"} {
@@ -181,9 +163,7 @@ func TestTurnUnchanged(t *testing.T) {
 		w.write(tree.Path, "ignored", "x\n")
 		w.ends(tree, 7)
 		quietly("with a new file")
-		if err := os.Remove(filepath.Join(tree.Path, "new.txt")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
 		w.ends(tree, 8)
 		w.git(tree.Path, "add", "--force", "ignored")
 		w.git(tree.Path, "commit", "--quiet", "--message", "ignored")

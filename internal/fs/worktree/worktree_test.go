@@ -24,9 +24,7 @@ func TestCreate(t *testing.T) {
 	w := newWorld(t, "re po\nline")
 	base := w.git(w.repo, "rev-parse", "HEAD")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(w.repo, "sub")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := worktree.Tree{Path: filepath.Join(w.store.Dir, "bob"), Branch: "waggle/api/bob", Base: base, From: "main", Repo: w.repo, Common: filepath.Join(w.repo, ".git")}
 	if d := cmp.Diff(want, tree); d != "" {
 		t.Error(d)
@@ -51,9 +49,7 @@ func TestCreate(t *testing.T) {
 	if s := w.git(w.repo, "status", "--porcelain"); s != "" {
 		t.Errorf("the main checkout: %s", s)
 	}
-	if err := w.store.Remove(t.Context(), tree); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.store.Remove(t.Context(), tree))
 	w.quiet()
 }
 
@@ -159,9 +155,7 @@ func TestCreateRefuses(t *testing.T) {
 	dir := filepath.Dir(w.repo)
 	plain, bare, empty := filepath.Join(dir, "plain"), filepath.Join(dir, "bare"), filepath.Join(dir, "empty")
 	for _, d := range []string{plain, bare, empty} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(d, 0o755))
 	}
 	w.git(bare, "init", "--quiet", "--bare")
 	w.git(empty, "init", "--quiet")
@@ -200,15 +194,11 @@ func TestFailedHook(t *testing.T) {
 	for owner, script := range map[string]string{"not today": "echo not today >&2; exit 1\n", "exit status 3": "echo generated >new.txt; exit 3\n"} {
 		w.hook("post-checkout", script)
 		tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: owner, Cwd: w.repo})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, said, err := w.store.Prepared(tree); err != nil || said != owner || cwd != tree.Path {
 			t.Errorf("%s: %q, %v", owner, said, err)
 		}
-		if err := os.RemoveAll(tree.Path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(tree.Path))
 		if err := w.store.Restore(t.Context(), tree); err != nil {
 			t.Error(err)
 		}
@@ -234,9 +224,7 @@ func TestFromWorktree(t *testing.T) {
 	w.write(mine, "topic.txt", "x")
 	tip := w.commit(mine, "topic")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(mine, "sub")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if tree.Base != tip || tree.From != "topic" || tree.Repo != mine || tree.Common != filepath.Join(w.repo, ".git") || cwd != filepath.Join(tree.Path, "sub") {
 		t.Errorf("%+v", tree)
 	}
@@ -261,9 +249,7 @@ func TestFullDisk(t *testing.T) {
 	fake := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf("#!/bin/sh\nfor a; do [ \"$a\" = add ] && { '%s' \"$@\"; echo 'fatal: write error: No space left on device' >&2; exit 128; }; done\nexec '%s' \"$@\"\n",
 		w.store.Git.Program, w.store.Git.Program)
-	if err := testenv.Executable(fake, []byte(script)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Executable(fake, []byte(script)))
 	s := w.store
 	s.Git.Program = fake
 	if _, _, err := s.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo}); !errors.Is(err, worktree.ErrNoSpace) {
@@ -301,9 +287,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 	other := newWorld(t, "other")
 	noGit := append(slices.DeleteFunc(slices.Clone(w.env), func(v string) bool { return strings.HasPrefix(v, "PATH=") }), "PATH="+t.TempDir())
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(bob.Path, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(bob.Path, link))
 	for _, c := range []struct {
 		name string
 		env  []string
