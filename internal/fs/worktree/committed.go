@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (g Git) commitLinked(ctx context.Context, t Tree, message string, files []s
 	if on, err := g.branch(ctx, t.Path); err != nil {
 		return tip, err
 	} else if on != t.Branch {
-		return tip, &MismatchError{"branch", orNone(on), t.Branch}
+		return tip, &MismatchError{"branch", cmp.Or(on, "none"), t.Branch}
 	}
 	if tip.head, err = g.commit(ctx, t.Path, "HEAD"); err != nil {
 		return tip, err
@@ -97,17 +98,13 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	if _, err := g.Fetch(ctx, t); err != nil {
 		return tip, err
 	}
-	release, err := hold(ctx, t)
+	k, release, err := g.take(ctx, t)
 	if err != nil {
 		return tip, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	k, err := g.collect(ctx, t)
-	if err != nil {
-		return tip, err
-	}
 	if k.branch != t.Branch {
-		return tip, &MismatchError{"branch", orNone(k.branch), t.Branch}
+		return tip, &MismatchError{"branch", cmp.Or(k.branch, "none"), t.Branch}
 	}
 	if tip.tree, err = g.treeOwn(ctx, t, k); err != nil {
 		return tip, err
@@ -126,11 +123,7 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	if _, err := b.run(ctx, t.Mirror, "update-ref", heldRef(t), tip.Commit); err != nil {
 		return tip, err
 	}
-	repo := g.of(t.Common)
-	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
-	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+heldRef(t)+":"+heldRef(t))
-	return tip, err
+	return tip, g.bring(ctx, t, heldRef(t), heldRef(t))
 }
 
 // commitTree makes a commit of a tree in the mirror, as the person.

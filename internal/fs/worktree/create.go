@@ -477,14 +477,8 @@ func (s Store) undo(ctx context.Context, r Record) error {
 		return err
 	}
 	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
-		// Twice: git has locked what it had not finished.
-		if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
-			if err := os.RemoveAll(t.Path); err != nil {
-				return err
-			}
-			if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
-				return err
-			}
+		if err := s.Git.of(t.Common).discard(ctx, t.Common, t.Path); err != nil {
+			return err
 		}
 	}
 	// A directory that git does not list has no files of git in it.
@@ -495,6 +489,18 @@ func (s Store) undo(ctx context.Context, r Record) error {
 		return err
 	}
 	return s.forget(r)
+}
+
+// discard removes a worktree that git lists, whatever it holds: its files may have gone first.
+func (g Git) discard(ctx context.Context, common, path string) error {
+	remove := []string{"worktree", "remove", "--force", "--force", "--", path} // twice: git has locked what it had not finished
+	if g.act(ctx, common, remove...) == nil {
+		return nil
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	return g.act(ctx, common, remove...)
 }
 
 // removeEmpty removes a directory if it is empty.
@@ -530,22 +536,10 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 
 // Restore makes a recorded worktree again when its directory does not exist any more, from its
 // branch, for the next session. It does not change one that exists.
-func (s Store) Restore(ctx context.Context, t Tree) (err error) {
-	release, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	rs, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, r := range rs {
-		if r.Tree == t && r.State == made {
-			return noSpace(s.restore(ctx, r))
-		}
-	}
-	return &UnknownError{t.Path}
+func (s Store) Restore(ctx context.Context, t Tree) error {
+	return s.with(ctx, t, func(r Record) bool { return r.Tree == t && r.State == made }, func(r Record) error {
+		return noSpace(s.restore(ctx, r))
+	})
 }
 
 // restore makes a worktree again whose directory was removed.
@@ -556,21 +550,28 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	if t.own() {
-		return s.restoreOwn(ctx, t)
+	if !t.own() {
+		if dir, err := admin(t); err != nil {
+			return err
+		} else if dir != "" {
+			return s.refill(ctx, t, dir)
+		}
 	}
-	if dir, err := admin(t); err != nil {
+	tip, err := s.Git.At(ctx, t, t.Branch)
+	if err != nil {
 		return err
-	} else if dir != "" {
-		return s.refill(ctx, t, dir)
 	}
-	if tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch)); err != nil {
-		return err
-	} else if tip == "" {
+	if tip == "" {
 		return &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
 	}
 	if err := os.Mkdir(t.Path, 0o700); err != nil {
 		return fmt.Errorf("worktree: %w", err)
+	}
+	if t.own() {
+		if err := s.addOwn(ctx, t, tip); err != nil {
+			return errors.Join(err, os.RemoveAll(t.Path))
+		}
+		return nil
 	}
 	if err := s.Git.of(t.Common).act(ctx, t.Common, "worktree", "add", "--quiet", "--", t.Path, t.Branch); err != nil && s.onlyHook(ctx, t, err) == "" {
 		return errors.Join(err, os.Remove(t.Path)) // only if it is empty

@@ -175,7 +175,7 @@ func (g Git) withIndex(ctx context.Context, t Tree) (at Git, done func() error, 
 	if err != nil {
 		return g, nil, fmt.Errorf("worktree: %w", errors.Join(err, done()))
 	}
-	g.options = append(slices.Clone(g.options), noHooks...)
+	g = g.quiet()
 	g.extra = append(slices.Clone(g.extra), "GIT_INDEX_FILE="+f.Name())
 	return g, done, nil
 }
@@ -209,10 +209,16 @@ func ignoreMissing(err error) error {
 // noHooks are the options of a call that runs no hook.
 var noHooks = []string{"-c", "core.hooksPath=" + os.DevNull}
 
+// quiet is git without hooks.
+func (g Git) quiet() Git {
+	g.options = append(slices.Clone(g.options), noHooks...)
+	return g
+}
+
 // readOwn returns a git with the mirror's index for a checkout with a git directory of its own, and
 // holds the mirror until done.
 func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
-	end, err := hold(ctx, t)
+	k, end, err := g.take(ctx, t)
 	if err != nil {
 		return g, "", "", nil, err
 	}
@@ -221,10 +227,6 @@ func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, do
 			err = errors.Join(err, end())
 		}
 	}()
-	k, err := g.collect(ctx, t)
-	if err != nil {
-		return g, "", "", nil, err
-	}
 	from, err := g.base(ctx, t)
 	if err != nil {
 		return g, "", "", nil, err

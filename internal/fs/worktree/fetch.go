@@ -31,22 +31,17 @@ func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
 	if !t.own() {
 		return false, nil
 	}
-	release, err := hold(ctx, t)
+	k, release, err := g.take(ctx, t)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	k, err := g.collect(ctx, t)
-	if err != nil {
-		return false, err
-	}
 	tip := k.tip(t)
 	if tip == "" {
 		return false, nil // the member has deleted it: the repository keeps what it has
 	}
-	repo, b := g.of(t.Common), g.bare(t)
-	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
-	now, err := repo.commit(ctx, t.Common, refOf(t.Branch))
+	b := g.bare(t)
+	now, err := g.At(ctx, t, t.Branch)
 	if err != nil || now == tip {
 		return false, err
 	}
@@ -59,8 +54,7 @@ func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
 			return false, &MovedError{t.Branch, now}
 		}
 	}
-	err = repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+refOf(t.Branch)+":"+refOf(t.Branch))
+	err = g.bring(ctx, t, refOf(t.Branch), refOf(t.Branch))
 	if said(err, "fsck error") {
 		err = fmt.Errorf("git refuses a commit of %s as malformed: it and all after it are in the member's checkout alone; commit it anew there (git commit --amend, git rebase): %w", t.Branch, err)
 	}
@@ -69,6 +63,14 @@ func (g Git) Fetch(ctx context.Context, t Tree) (moved bool, err error) {
 	}
 	_, err = b.run(ctx, t.Mirror, "update-ref", lastFetched, tip)
 	return err == nil, err
+}
+
+// bring brings a reference of the mirror into the repository, as another one. Objects are checked.
+func (g Git) bring(ctx context.Context, t Tree, from, to string) error {
+	repo := g.of(t.Common)
+	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
+	return repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+from+":"+to)
 }
 
 // mirrorWait is how long another reader of a checkout is waited for.
@@ -81,6 +83,17 @@ func hold(ctx context.Context, t Tree) (release func() error, err error) {
 		return nil, fmt.Errorf("worktree: %w", err)
 	}
 	return release, nil
+}
+
+// take is hold and collect.
+func (g Git) take(ctx context.Context, t Tree) (k taken, release func() error, err error) {
+	if release, err = hold(ctx, t); err != nil {
+		return k, nil, err
+	}
+	if k, err = g.collect(ctx, t); err != nil {
+		err = errors.Join(err, release())
+	}
+	return k, release, err
 }
 
 // branchAt makes the branch in the repository, or moves it from where it is; old "" is for one that
@@ -120,15 +133,11 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 		}
 		return g.ownCommits(ctx, t, taken{}, s) // of its other branches
 	}
-	release, err := hold(ctx, t)
+	k, release, err := g.take(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	k, err := g.collect(ctx, t)
-	if err != nil {
-		return err
-	}
 	p := g.private(t)
 	if err := p.index(ctx, t, k); err != nil {
 		return err
@@ -140,11 +149,7 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	if err := p.submodulesOwn(ctx, t, s); err != nil {
 		return err
 	}
-	for _, o := range operations {
-		if _, err := os.Lstat(filepath.Join(t.gitDir(), o[0])); err == nil && s.Operation == "" {
-			s.Operation = o[1]
-		}
-	}
+	s.Operation = operationIn(t.gitDir())
 	if k.heads["refs/stash"] != "" {
 		s.Stashes = append(s.Stashes, "its own, "+k.heads["refs/stash"])
 	}
@@ -207,22 +212,4 @@ func (s Store) wholeOwn(ctx context.Context, t Tree) (bool, error) {
 	}
 	st, err := s.Git.Status(ctx, t)
 	return err == nil && st.Clean() && st.Head == t.Base, nil
-}
-
-// restoreOwn makes a checkout again whose directory was removed, from its branch.
-func (s Store) restoreOwn(ctx context.Context, t Tree) error {
-	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
-	if err != nil {
-		return err
-	}
-	if tip == "" {
-		return &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
-	}
-	if err := os.Mkdir(t.Path, 0o700); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	if err := s.addOwn(ctx, t, tip); err != nil {
-		return errors.Join(err, os.RemoveAll(t.Path))
-	}
-	return nil
 }

@@ -106,6 +106,15 @@ func (s Store) Intents() ([]*Intent, error) {
 // Intent is the merge of a worktree's branch that was begun and has not ended; nil: there is none.
 func (s Store) Intent(t Tree) (*Intent, error) { return readIntent(s.intentFile(t)) }
 
+// begun is Intent of a worktree that must have one.
+func (s Store) begun(t Tree) (*Intent, error) {
+	i, err := s.Intent(t)
+	if err == nil && i == nil {
+		err = ErrNoMerge
+	}
+	return i, err
+}
+
 func readIntent(path string) (*Intent, error) {
 	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20})
 	if errors.Is(err, fs.ErrNotExist) {

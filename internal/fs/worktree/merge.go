@@ -239,7 +239,7 @@ func (s Store) merge(ctx context.Context, m Merging, to Target, i *Intent) (done
 	s.at("scratch")
 	w := s.Git
 	if m.Tree.own() {
-		w.options = append(slices.Clone(w.options), noHooks...)
+		w = w.quiet()
 	}
 	if done.Hooks, err = w.combine(ctx, dir, m, done.Tip, to); err != nil {
 		return done, err
@@ -317,9 +317,7 @@ func (s Store) scratch(ctx context.Context, t Tree, at string) (string, error) {
 		return "", fmt.Errorf("worktree: %w", noSpace(err))
 	}
 	dir := s.scratchOf(t)
-	quiet := s.Git.of(t.Common)
-	quiet.options = noHooks
-	return dir, noSpace(quiet.act(ctx, t.Common, "worktree", "add", "--quiet", "--detach", "--", dir, at))
+	return dir, noSpace(s.Git.of(t.Common).quiet().act(ctx, t.Common, "worktree", "add", "--quiet", "--detach", "--", dir, at))
 }
 
 // dropScratch removes the scratch checkouts of a merge, which may be half made.
@@ -329,17 +327,9 @@ func (s Store) dropScratch(ctx context.Context, t Tree) error {
 	if err != nil {
 		return err
 	}
-	quiet := s.Git.of(t.Common)
-	quiet.options = noHooks
 	if slices.ContainsFunc(all, func(w listed) bool { return w.path == dir }) {
-		// What it holds is nobody's: its files may have gone first.
-		if err := quiet.act(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
-			if err := os.RemoveAll(dir); err != nil {
-				return fmt.Errorf("worktree: %w", err)
-			}
-			if err := quiet.act(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
-				return err
-			}
+		if err := s.Git.of(t.Common).quiet().discard(ctx, t.Common, dir); err != nil {
+			return err
 		}
 	}
 	own, mirror := s.checkOwn(t)
@@ -353,9 +343,7 @@ func (s Store) dropScratch(ctx context.Context, t Tree) error {
 func (g Git) combine(ctx context.Context, dir string, m Merging, tip Tip, to Target) (hooks []string, err error) {
 	switch m.How {
 	case HowRebase:
-		quiet := g
-		quiet.options = append(slices.Clone(g.options), noHooks...)
-		if err := quiet.act(ctx, dir, "checkout", "--quiet", "--detach", tip.Commit); err != nil {
+		if err := g.quiet().act(ctx, dir, "checkout", "--quiet", "--detach", tip.Commit); err != nil {
 			return nil, err
 		}
 		hooks, err = g.traced(ctx, dir, "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false", "rebase", "--quiet", to.Commit)
@@ -392,13 +380,11 @@ func (g Git) combine(ctx context.Context, dir string, m Merging, tip Tip, to Tar
 //
 // Errors: ErrNoMerge, *DirtyError when a person has changed files that were half moved, *GitError.
 func (s Store) Continue(ctx context.Context, t Tree) (*Intent, error) {
-	i, err := s.Intent(t)
-	switch {
-	case err != nil:
+	i, err := s.begun(t)
+	if err != nil {
 		return nil, err
-	case i == nil:
-		return nil, ErrNoMerge
-	case !i.Settling():
+	}
+	if !i.Settling() {
 		there, err := s.recover(ctx, i)
 		if err != nil {
 			return i, err
@@ -414,13 +400,11 @@ func (s Store) Continue(ctx context.Context, t Tree) (*Intent, error) {
 // was committed in the worktree stays there. It is refused with an *OpenError once the worktree is
 // being removed. The caller holds HoldMerges.
 func (s Store) Abort(ctx context.Context, t Tree) (*Intent, error) {
-	i, err := s.Intent(t)
-	switch {
-	case err != nil:
+	i, err := s.begun(t)
+	if err != nil {
 		return nil, err
-	case i == nil:
-		return nil, ErrNoMerge
-	case i.Settling():
+	}
+	if i.Settling() {
 		return i, &OpenError{i}
 	}
 	there, err := s.recover(ctx, i)
@@ -432,7 +416,7 @@ func (s Store) Abort(ctx context.Context, t Tree) (*Intent, error) {
 		if !i.Back {
 			back.From, back.Result, back.Back = i.Result, i.From, true
 		}
-		if _, _, err := s.move(ctx, s.quiet(), &back); err != nil {
+		if _, _, err := s.move(ctx, s.Git.quiet(), &back); err != nil {
 			_, rerr := s.recover(ctx, &back)
 			if rerr == nil {
 				rerr = s.putIntent(i)
@@ -441,13 +425,6 @@ func (s Store) Abort(ctx context.Context, t Tree) (*Intent, error) {
 		}
 	}
 	return i, s.takeBack(ctx, i)
-}
-
-// quiet is git without hooks.
-func (s Store) quiet() Git {
-	g := s.Git
-	g.options = append(slices.Clone(g.options), noHooks...)
-	return g
 }
 
 // takeBack removes everything of a merge whose target is where it was, and last its intent.

@@ -87,15 +87,11 @@ func (s Store) unchanged(ctx context.Context, t Tree, tip Tip, st *Status) error
 // unchangedOwn is unchanged for a checkout with a git directory of its own: its files are the same
 // as those of the merged commit.
 func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (err error) {
-	release, err := hold(ctx, t)
+	k, release, err := s.Git.take(ctx, t)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	k, err := s.Git.collect(ctx, t)
-	if err != nil {
-		return err
-	}
 	tree, err := s.Git.treeOwn(ctx, t, k)
 	if err != nil {
 		return err

@@ -167,7 +167,7 @@ func (s Store) fill(ctx context.Context, i *Intent, p spot, how string) error {
 		return fmt.Errorf("worktree: %w", noSpace(err))
 	}
 	s.at("copied")
-	g := s.quiet()
+	g := s.Git.quiet()
 	g.extra = append(slices.Clone(g.extra), "GIT_INDEX_FILE="+p.copy)
 	// A file that was written again with the same content is no change.
 	if err := g.act(ctx, p.dir, "update-index", "-q", "--refresh"); err != nil && exit(err) != 1 {
@@ -285,7 +285,7 @@ func (s Store) reindex(ctx context.Context, i *Intent, p spot) error {
 
 // restoreFiles gives the files that a move has written the content that the index of the checkout has.
 func (s Store) restoreFiles(ctx context.Context, i *Intent, p spot) error {
-	g := s.quiet()
+	g := s.Git.quiet()
 	changes, err := g.between(ctx, i.Tree.Common, i.From, i.Result)
 	if err != nil {
 		return err

@@ -62,9 +62,6 @@ func (h held) key(name string) string {
 	return name
 }
 
-// files is how many files are in no commit.
-func (h held) files() int { return len(h.tracked) + h.uncounted }
-
 // held reads what a person has in a checkout that is in no commit: changed, staged, conflicting and
 // untracked files, and those that are only to be added.
 func (g Git) held(ctx context.Context, dir string) (h held, err error) {
@@ -98,15 +95,20 @@ func (s Store) overlap(ctx context.Context, i *Intent) (untouched int, err error
 	if err != nil {
 		return 0, err
 	}
-	for _, dir := range i.Targets {
-		h, err := s.Git.held(ctx, dir)
+	return s.Git.overlap(ctx, i.Into, i.Targets, changes)
+}
+
+// overlap is that for the checkouts on a branch.
+func (g Git) overlap(ctx context.Context, into string, checkouts []string, changes []change) (untouched int, err error) {
+	for _, dir := range checkouts {
+		h, err := g.held(ctx, dir)
 		if err != nil {
 			return 0, err
 		}
 		if files := h.overlap(dir, changes); len(files) > 0 {
-			return 0, &DirtyError{dir, i.Into, files}
+			return 0, &DirtyError{dir, into, files}
 		}
-		untouched += h.files()
+		untouched += len(h.tracked) + h.uncounted
 	}
 	return untouched, nil
 }
@@ -144,16 +146,8 @@ func (g Git) Beside(ctx context.Context, t Tree, to Target) error {
 			changes = append(changes, c)
 		}
 	}
-	for _, dir := range to.Checkouts {
-		h, err := g.held(ctx, dir)
-		if err != nil {
-			return err
-		}
-		if files := h.overlap(dir, changes); len(files) > 0 {
-			return &DirtyError{dir, to.Branch, files}
-		}
-	}
-	return nil
+	_, err = g.overlap(ctx, to.Branch, to.Checkouts, changes)
+	return err
 }
 
 // overlap lists what a person has not committed in a checkout, and changes would overwrite: changed

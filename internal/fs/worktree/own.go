@@ -130,9 +130,7 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 		}
 	}
 	// The repository's own filters run, as for any checkout of it.
-	filtered := s.Git
-	filtered.options = []string{"-c", "core.hooksPath=" + os.DevNull}
-	if err := filtered.act(ctx, t.Path, "reset", "--quiet", "--hard"); err != nil {
+	if err := s.Git.quiet().act(ctx, t.Path, "reset", "--quiet", "--hard"); err != nil {
 		return err
 	}
 	s.at("checkout")

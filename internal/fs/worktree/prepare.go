@@ -45,23 +45,11 @@ func (s Store) Prepared(t Tree) (p *Prepared, hook string, err error) {
 }
 
 // SetPrepared records how the preparation of a worktree ended.
-func (s Store) SetPrepared(ctx context.Context, t Tree, p Prepared) (err error) {
-	release, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	rs, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, r := range rs {
-		if r.Tree.Path == t.Path {
-			r.Prepared = &p
-			return s.put(r)
-		}
-	}
-	return &UnknownError{t.Path}
+func (s Store) SetPrepared(ctx context.Context, t Tree, p Prepared) error {
+	return s.with(ctx, t, func(r Record) bool { return r.Tree.Path == t.Path }, func(r Record) error {
+		r.Prepared = &p
+		return s.put(r)
+	})
 }
 
 // Included lists the files of a checkout that git ignores and that its .worktreeinclude names,

@@ -18,26 +18,14 @@ import (
 // Its branch is deleted when it holds no commit of its own, and stays otherwise. A worktree that is
 // not recorded is an *UnknownError. When its directory or its repository does not exist any more,
 // only the record is removed.
-func (s Store) Remove(ctx context.Context, t Tree) (err error) {
-	release, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	rs, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, r := range rs {
-		if r.Tree.Path == t.Path {
-			err := s.remove(ctx, r)
-			if err == nil {
-				_ = os.Remove(filepath.Dir(t.Path)) // if it was the last one
-			}
-			return err
+func (s Store) Remove(ctx context.Context, t Tree) error {
+	return s.with(ctx, t, func(r Record) bool { return r.Tree.Path == t.Path }, func(r Record) error {
+		err := s.remove(ctx, r)
+		if err == nil {
+			_ = os.Remove(filepath.Dir(t.Path)) // if it was the last one
 		}
-	}
-	return &UnknownError{t.Path}
+		return err
+	})
 }
 
 func (s Store) remove(ctx context.Context, r Record) error {

@@ -214,12 +214,17 @@ func (g Git) operation(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return operationIn(own), nil
+}
+
+// operationIn is what is in progress in a checkout with this git directory, "" for nothing.
+func operationIn(gitDir string) string {
 	for _, o := range operations {
-		if _, err := os.Lstat(filepath.Join(own, o[0])); err == nil {
-			return o[1], nil
+		if _, err := os.Lstat(filepath.Join(gitDir, o[0])); err == nil {
+			return o[1]
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // commits fills in the commits that the worktree's HEAD, which is at a commit or "", or its branch has and that

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,22 +155,32 @@ func (s Store) put(r Record) error {
 
 // Pass makes a recorded worktree another owner's. found is false when it is not on record.
 func (s Store) Pass(ctx context.Context, t Tree, owner string) (found bool, err error) {
+	err = s.with(ctx, t, func(r Record) bool { return r.Tree == t && r.State == made }, func(r Record) error {
+		r.Owner = owner
+		return s.put(r)
+	})
+	if _, unknown := errors.AsType[*UnknownError](err); unknown {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// with does something with the record of a worktree that is as said, under the Store's lock. Without one the error is an
+// *UnknownError.
+func (s Store) with(ctx context.Context, t Tree, is func(Record) bool, do func(Record) error) (err error) {
 	release, err := s.lock(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	rs, err := s.List()
 	if err != nil {
-		return false, err
+		return err
 	}
-	for _, r := range rs {
-		if r.Tree == t && r.State == made {
-			r.Owner = owner
-			return true, s.put(r)
-		}
+	if i := slices.IndexFunc(rs, is); i >= 0 {
+		return do(rs[i])
 	}
-	return false, nil
+	return &UnknownError{t.Path}
 }
 
 // forget removes a record.

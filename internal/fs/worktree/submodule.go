@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,11 +126,7 @@ func (g Git) module(ctx context.Context, dir string, above checked, s *Status) e
 		return err
 	}
 	s.Submodules, s.cutOther = append(s.Submodules, found.Commits...), s.cutOther || found.cutCommits
-	for _, o := range operations {
-		if _, err := os.Lstat(filepath.Join(dir, o[0])); err == nil && s.Operation == "" {
-			s.Operation = o[1]
-		}
-	}
+	s.Operation = cmp.Or(s.Operation, operationIn(dir))
 	return g.modules(ctx, filepath.Join(dir, "modules"), in, s)
 }
 

@@ -187,8 +187,7 @@ func (g Git) readFiles(ctx context.Context, t Tree) (at Git, last witness, tree 
 	if last, err = g.witness(ctx, t); err != nil {
 		return g, last, "", nil, err
 	}
-	at = g
-	at.options = append(slices.Clone(g.options), noHooks...)
+	at = g.quiet()
 	if tree = last.unchanged(ctx, at, t); tree != "" {
 		return at, last, tree, func() error { return nil }, nil
 	}
@@ -199,18 +198,15 @@ func (g Git) readFiles(ctx context.Context, t Tree) (at Git, last witness, tree 
 // readOwnFiles returns a git with the mirror's index for a checkout with a git directory of its own, or the tree of
 // the last snapshot if no file has changed. It holds the mirror until done.
 func (g Git) readOwnFiles(ctx context.Context, t Tree) (at Git, last witness, tree string, done func() error, err error) {
-	if done, err = hold(ctx, t); err != nil {
+	k, done, err := g.take(ctx, t)
+	if err != nil {
 		return g, last, "", nil, err
 	}
-	k, err := g.collect(ctx, t)
-	if err == nil {
-		at, last = g.private(t), witness{t.Mirror, k.head}
-		if tree = last.unchanged(ctx, at, t); tree == "" {
-			err = at.index(ctx, t, k)
+	at, last = g.private(t), witness{t.Mirror, k.head}
+	if tree = last.unchanged(ctx, at, t); tree == "" {
+		if err = at.index(ctx, t, k); err != nil {
+			_ = done()
 		}
-	}
-	if err != nil {
-		_ = done()
 	}
 	return at, last, tree, done, err
 }
@@ -220,10 +216,7 @@ func (g Git) bringTurn(ctx context.Context, t Tree, commit, ref string) error {
 	if _, err := g.bare(t).run(ctx, t.Mirror, "update-ref", "refs/waggle/turn", commit); err != nil {
 		return err
 	}
-	repo := g.of(t.Common)
-	repo.options = append(slices.Clone(hardened), "-c", "fetch.fsckObjects=true")
-	return repo.act(ctx, t.Common, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+refs/waggle/turn:"+ref)
+	return g.bring(ctx, t, "refs/waggle/turn", ref)
 }
 
 // DiffTurn is what a turn changed. Its error is a *TurnError when that is not on record.
@@ -262,8 +255,7 @@ func (g Git) forgetTurns(ctx context.Context, t Tree, all []turnRef) error {
 	if len(all) == 0 {
 		return nil
 	}
-	repo := g.of(t.Common)
-	repo.options = noHooks
+	repo := g.of(t.Common).quiet()
 	for _, r := range all {
 		repo.input += "delete " + turnsOf(t) + strconv.Itoa(r.n) + "\n"
 	}

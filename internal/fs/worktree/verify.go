@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -45,16 +46,9 @@ func Verify(ctx context.Context, environ []string, dir string, want Tree, branch
 		err = e.check(want)
 	}
 	if err == nil && branch && e.Branch != want.Branch {
-		err = &MismatchError{"branch", orNone(e.Branch), want.Branch}
+		err = &MismatchError{"branch", cmp.Or(e.Branch, "none"), want.Branch}
 	}
 	return e, err
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // effective asks git where dir is. It is an error in a main checkout.

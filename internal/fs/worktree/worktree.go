@@ -51,10 +51,7 @@ type Tree struct {
 // Inside is the directory of the worktree that stands for one of the checkout that it was made from; its
 // top level for any other directory.
 func (t Tree) Inside(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if rel, err := filepath.Rel(t.Repo, dir); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(t.Repo, real(dir)); err == nil && filepath.IsLocal(rel) {
 		return filepath.Join(t.Path, rel)
 	}
 	return t.Path
