@@ -1,6 +1,7 @@
 package worktree_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +137,45 @@ func (w *world) gone(path string) {
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		w.t.Errorf("%s is there (%v)", path, err)
 	}
+}
+
+// prints checks what git prints, trimmed.
+func (w *world) prints(want, dir string, args ...string) {
+	w.t.Helper()
+	if got := w.git(dir, args...); got != want {
+		w.t.Errorf("git %q in %s: %q, want %q", args, dir, got, want)
+	}
+}
+
+// holds checks what is in a file.
+func (w *world) holds(path, want string) {
+	w.t.Helper()
+	if b, err := os.ReadFile(path); err != nil || string(b) != want {
+		w.t.Errorf("%s: %q, %v, want %q", path, b, err, want)
+	}
+}
+
+// removed removes a worktree that has no work.
+func (w *world) removed(t worktree.Tree) {
+	w.t.Helper()
+	if err := w.store.Remove(w.t.Context(), t); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// kept checks the error of a removal that is refused, and that it says so.
+func (w *world) kept(err error, says ...string) *worktree.KeptError {
+	w.t.Helper()
+	kept, ok := errors.AsType[*worktree.KeptError](err)
+	if !ok {
+		w.t.Fatalf("not kept: %v", err)
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error(), s) {
+			w.t.Errorf("%v, want %s", err, s)
+		}
+	}
+	return kept
 }
 
 // quiet checks that nothing of a worktree is left: no record, no directory, no branch, no entry in

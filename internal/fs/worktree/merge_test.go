@@ -54,9 +54,7 @@ func (w *world) noMerge() {
 			}
 		}
 	}
-	if refs := w.git(w.repo, "for-each-ref", "refs/waggle/merging"); refs != "" {
-		w.t.Errorf("refs stay: %s", refs)
-	}
+	w.prints("", w.repo, "for-each-ref", "refs/waggle/merging")
 }
 
 // TestMerge merges uncommitted work in each way, and removes worktree and branch.
@@ -86,9 +84,7 @@ func TestMerge(t *testing.T) {
 					t.Errorf("%s: %q", name, got)
 				}
 			}
-			if s := w.git(w.repo, "status", "--porcelain"); s != "" {
-				t.Errorf("the checkout: %s", s)
-			}
+			w.prints("", w.repo, "status", "--porcelain")
 			parents := strings.Fields(w.git(w.repo, "log", "-1", "--format=%P", "main"))
 			switch commits := w.git(w.repo, "rev-list", "--count", theirs+"..main"); how {
 			case worktree.HowMerge:
@@ -124,9 +120,7 @@ func TestMergeElsewhere(t *testing.T) {
 	if err != nil || !m.Changed || w.git(w.repo, "rev-parse", "other") != m.Commit {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if got := w.git(w.repo, "log", "-1", "--format=%s", "main"); got != "first" {
-		t.Errorf("main is at %q", got)
-	}
+	w.prints("first", w.repo, "log", "-1", "--format=%s", "main")
 	again, err := w.merge(tree, worktree.HowMerge, into)
 	if err != nil || again.Changed {
 		t.Errorf("again: %+v, %v", again, err)
@@ -224,13 +218,8 @@ func TestMergedIsKept(t *testing.T) {
 	m, err := w.merge(tree, worktree.HowSquash)
 	tip := m.Tip
 	must(t, err)
-	var kept *worktree.KeptError
 	w.write(tree.Path, "later.txt", "x\n")
-	if err := w.store.RemoveMerged(t.Context(), tree, tip); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 uncommitted file") {
-		t.Errorf("%v", err)
-	}
+	w.kept(w.store.RemoveMerged(t.Context(), tree, tip), "1 uncommitted file")
 	w.commit(tree.Path, "later")
-	if err := w.store.RemoveMerged(t.Context(), tree, tip); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 unpushed commit") {
-		t.Errorf("%v", err)
-	}
+	w.kept(w.store.RemoveMerged(t.Context(), tree, tip), "1 unpushed commit")
 }

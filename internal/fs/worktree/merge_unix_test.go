@@ -4,7 +4,6 @@ package worktree_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,9 +37,7 @@ func TestOwnMerged(t *testing.T) {
 		head := w.git(tree.Path, "rev-parse", "HEAD")
 		m, err := w.merge(tree, how, func(m *worktree.Merging) {
 			m.Check = func(_ context.Context, r worktree.Tree) error { // as the member has it, with git
-				if b, _ := os.ReadFile(filepath.Join(r.Path, name+".new")); string(b) != "2\n" {
-					t.Errorf("the check has %q", b)
-				}
+				w.holds(filepath.Join(r.Path, name+".new"), "2\n")
 				if got := w.git(r.Path, "rev-parse", "--absolute-git-dir"); got != filepath.Join(r.Path, ".git") {
 					t.Errorf("its git directory is %s", got)
 				}
@@ -51,17 +48,10 @@ func TestOwnMerged(t *testing.T) {
 		if err != nil || !m.Changed || len(m.Hooks)+len(tip.Hooks) > 0 || !slices.Equal(tip.Files, []string{name + ".new"}) {
 			t.Fatalf("%+v, %+v, %v", m, tip, err)
 		}
-		if got := w.git(tree.Path, "rev-parse", "HEAD"); got != head {
-			t.Errorf("the member's checkout is at %s", got)
-		}
-		if got := w.git(w.repo, "show", "main:"+name+".new"); got != "2" {
-			t.Errorf("%q", got)
-		}
+		w.prints(head, tree.Path, "rev-parse", "HEAD")
+		w.prints("2", w.repo, "show", "main:"+name+".new")
 		w.write(tree.Path, "later", "x")
-		var kept *worktree.KeptError
-		if err := w.store.RemoveMerged(t.Context(), tree, tip); !errors.As(err, &kept) {
-			t.Errorf("%v", err)
-		}
+		w.kept(w.store.RemoveMerged(t.Context(), tree, tip))
 		must(t, os.Remove(filepath.Join(tree.Path, "later")))
 		if err := w.store.RemoveMerged(t.Context(), tree, tip); err != nil {
 			t.Error(err)
@@ -85,9 +75,7 @@ func TestOwnMergedAgain(t *testing.T) {
 		if err != nil || m.Changed != changed || !slices.Equal(m.Tip.Files, files) {
 			t.Fatalf("%+v, %v", m, err)
 		}
-		if got := w.git(w.repo, "show", "main:new"); got != text {
-			t.Errorf("%q instead of %q", got, text)
-		}
+		w.prints(text, w.repo, "show", "main:new")
 		st, err := w.store.Git.Status(t.Context(), tree)
 		if err != nil || !st.Clean() {
 			t.Errorf("%s, %v", st, err)
@@ -142,9 +130,7 @@ func TestOwnRecorded(t *testing.T) {
 	}
 	w.write(tree.Path, "new", "2\n")
 	second := commit(true)
-	if parent := w.git(w.repo, "rev-parse", second+"^"); parent != first {
-		t.Errorf("the parent of the second is %s", parent)
-	}
+	w.prints(first, w.repo, "rev-parse", second+"^")
 	w.git(tree.Path, "add", "--all")
 	w.git(tree.Path, "commit", "--quiet", "--message", "its own")
 	third := commit(false)
@@ -233,9 +219,8 @@ func TestOwnDetached(t *testing.T) {
 	w.write(tree.Path, "later", "2\n")
 	w.git(tree.Path, "add", "--all")
 	w.git(tree.Path, "commit", "--quiet", "--message", "later")
-	var kept *worktree.KeptError
-	if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); !errors.As(err, &kept) || len(kept.Status.Commits) != 1 {
-		t.Errorf("%v", err)
+	if kept := w.kept(w.store.RemoveMerged(t.Context(), tree, m.Tip)); len(kept.Status.Commits) != 1 {
+		t.Errorf("%+v", kept.Status)
 	}
 	if _, err := os.Lstat(tree.Path); err != nil {
 		t.Error(err)

@@ -147,12 +147,8 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 		} else {
 			must(t, err)
 			w.noMerge()
-			if at := w.git(w.repo, "rev-parse", "main"); at != main {
-				t.Errorf("main is at %s", at)
-			}
-			if after := w.persons(); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			w.prints(main, w.repo, "rev-parse", "main")
+			w.samePersons(before)
 			if d := w.diff(tree); len(d.Files) != 7 {
 				t.Errorf("the work: %+v", d.Files)
 			}
@@ -165,14 +161,10 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 		must(t, resume(w.store, tree))
 	}
 	w.merged()
-	if after := w.persons(); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	w.samePersons(before)
 	w.noMerge()
 	w.gone(tree.Path)
-	if n := w.git(w.repo, "rev-list", "--count", main+"..main"); n != "2" {
-		t.Errorf("%s commits", n)
-	}
+	w.prints("2", w.repo, "rev-list", "--count", main+"..main")
 	if bs := w.branches(); !slices.Equal(bs, []string{"waggle/api/other"}) {
 		t.Errorf("branches %v", bs)
 	}
@@ -204,13 +196,9 @@ func TestKilledAbort(t *testing.T) {
 					if _, err := w.store.Abort(t.Context(), tree); err != nil {
 						t.Fatal(err)
 					}
-					if got := w.git(w.repo, "rev-parse", "main"); got != main {
-						t.Errorf("main is at %s", got)
-					}
+					w.prints(main, w.repo, "rev-parse", "main")
 				}
-				if after := w.persons(); after != before {
-					t.Errorf("before:\n%s\nafter:\n%s", before, after)
-				}
+				w.samePersons(before)
 				w.noMerge()
 			})
 		}
@@ -229,16 +217,12 @@ func TestKilledMergeMeanwhile(t *testing.T) {
 	if _, err := w.store.Abort(t.Context(), tree); !errors.As(err, &dirty) || !slices.Equal(dirty.Files, []string{"a.txt"}) {
 		t.Errorf("%v", err)
 	}
-	if b, _ := os.ReadFile(filepath.Join(w.repo, "a.txt")); string(b) != "mine, since\n" {
-		t.Errorf("%q", b)
-	}
+	w.holds(filepath.Join(w.repo, "a.txt"), "mine, since\n")
 	w.write(w.repo, "a.txt", "a\n")
 	if _, err := w.store.Abort(t.Context(), tree); err != nil {
 		t.Error(err)
 	}
-	if got := w.git(w.repo, "status", "--porcelain"); got != "" {
-		t.Errorf("%s", got)
-	}
+	w.prints("", w.repo, "status", "--porcelain")
 	w.noMerge()
 
 	for _, at := range []string{"files", "ref"} { // as git tells a person to do

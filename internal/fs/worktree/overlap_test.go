@@ -88,20 +88,14 @@ func TestMergeBeside(t *testing.T) {
 				if !errors.As(err, &dirty) || !slices.Equal(dirty.Files, c.refuses) || dirty.Path != w.repo {
 					t.Fatalf("%v", err)
 				}
-				if at := w.git(w.repo, "rev-parse", "main"); at != main {
-					t.Errorf("main is at %s", at)
-				}
-				if after := w.persons(); after != before {
-					t.Errorf("before:\n%s\nafter:\n%s", before, after)
-				}
+				w.prints(main, w.repo, "rev-parse", "main")
+				w.samePersons(before)
 				return
 			}
 			if err != nil || !m.Changed || m.Before != main || m.Untouched != c.files {
 				t.Fatalf("%+v, %v", m, err)
 			}
-			if after := w.persons(); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			w.samePersons(before)
 			w.merged()
 		})
 	}
@@ -172,6 +166,14 @@ func (w *world) persons() string {
 	return all.String()
 }
 
+// samePersons checks that what a person has there is as before.
+func (w *world) samePersons(before string) {
+	w.t.Helper()
+	if after := w.persons(); after != before {
+		w.t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
 // TestMergeSubmodule: the pointer of a submodule moves, its files do not; one that the person has
 // moved is refused.
 func TestMergeSubmodule(t *testing.T) {
@@ -196,12 +198,8 @@ func TestMergeSubmodule(t *testing.T) {
 	if m, err := w.merge(tree, worktree.HowMerge); err != nil || !m.Changed {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if got := w.git(w.repo, "rev-parse", "main:lib"); got != newer {
-		t.Errorf("main has %s", got)
-	}
-	if b, _ := os.ReadFile(filepath.Join(w.repo, "lib", "a.txt")); string(b) != "a\n" {
-		t.Errorf("the submodule's files: %q", b)
-	}
+	w.prints(newer, w.repo, "rev-parse", "main:lib")
+	w.holds(filepath.Join(w.repo, "lib", "a.txt"), "a\n")
 }
 
 // TestMergeCheckouts: a target that several checkouts are on moves in all of them, or in none.
@@ -222,12 +220,8 @@ func TestMergeCheckouts(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	w.merged()
-	if got := w.git(second, "status", "--porcelain"); got != "M mine.txt" {
-		t.Errorf("%q", got)
-	}
-	if got := w.git(w.repo, "status", "--porcelain"); got != "" {
-		t.Errorf("%q", got)
-	}
+	w.prints("M mine.txt", second, "status", "--porcelain")
+	w.prints("", w.repo, "status", "--porcelain")
 }
 
 // TestMergeLocked: another git in the checkout is waited for, and a lock that stays is named; a hook after the merge

@@ -112,9 +112,8 @@ func TestOwn(t *testing.T) {
 	if w.git(bob.Path, "rev-parse", "origin/main") != w.git(w.repo, "rev-parse", "main") {
 		t.Error("the member does not see main")
 	}
-	var kept *worktree.KeptError
-	if err := w.store.Remove(t.Context(), bob); !errors.As(err, &kept) || len(kept.Status.Commits) != 2 {
-		t.Errorf("removed with work in it: %v", err)
+	if kept := w.kept(w.store.Remove(t.Context(), bob)); len(kept.Status.Commits) != 2 {
+		t.Errorf("%+v", kept.Status)
 	}
 	w.git(w.repo, "fsck", "--strict")
 }
@@ -151,17 +150,12 @@ func TestOwnSubmodules(t *testing.T) {
 	}
 	bob := w.own("bob")
 	w.git(bob.Path, append(add, "update", "--init")...)
-	var kept *worktree.KeptError
 	for _, says := range []string{"2 uncommitted files", "1 uncommitted file"} {
-		if err := w.store.Remove(t.Context(), bob); !errors.As(err, &kept) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want %s", err, says)
-		}
+		w.kept(w.store.Remove(t.Context(), bob), says)
 		w.git(bob.Path, "submodule", "--quiet", "deinit", "--force", "lib")
 	}
 	must(t, os.RemoveAll(filepath.Join(bob.Path, ".git", "modules")))
-	if err := w.store.Remove(t.Context(), bob); err != nil {
-		t.Error(err)
-	}
+	w.removed(bob)
 }
 
 // TestOwnKilled: the next call finishes or removes the remains of an interrupted Create or Remove.
@@ -399,10 +393,7 @@ func TestOwnHostile(t *testing.T) {
 			if _, err := os.Lstat(ran); err == nil {
 				t.Error("a program of the member's ran")
 			}
-			var kept *worktree.KeptError
-			if !errors.As(rerr, &kept) {
-				t.Errorf("it was removed with work in it: %v", rerr)
-			}
+			w.kept(rerr)
 			t.Logf("status: %v; changed: %v; diff: %v; fetch: %v; verify: %v", serr, cerr, derr, ferr, verr)
 			if a.refused {
 				if ferr == nil {
@@ -453,9 +444,7 @@ func TestOwnIgnores(t *testing.T) {
 	}
 	w.write(bob.Path, "x.swp", "\n")
 	w.write(bob.Path, "kept.env", "\n")
-	if got := w.git(bob.Path, "status", "--short"); got != "?? kept.env" {
-		t.Errorf("inside: %q", got)
-	}
+	w.prints("?? kept.env", bob.Path, "status", "--short")
 	if s := w.status(bob); fmt.Sprint(s.Untracked) != "[kept.env]" {
 		t.Errorf("outside: %q", s.Untracked)
 	}
@@ -514,9 +503,7 @@ func TestOwnSettings(t *testing.T) {
 			t.Errorf("%s is %s, want %s", key, got, want)
 		}
 	}
-	if after, err := os.ReadFile(config); err != nil || string(after) != string(before) {
-		t.Errorf("the configuration was written: %v", err)
-	}
+	w.holds(config, string(before))
 }
 
 // TestOwnIdentity: the one who commits in a confined member's checkout is the one of the repository, also where the person's
@@ -575,9 +562,7 @@ func TestOwnRefFormat(t *testing.T) {
 	if !w.fetch(bob) {
 		t.Error("the commit did not come")
 	}
-	if b, err := os.ReadFile(filepath.Join(bob.Path, ".git", "HEAD")); err != nil || string(b) != "ref: refs/heads/"+bob.Branch+"\n" {
-		t.Errorf("%q, %v", b, err)
-	}
+	w.holds(filepath.Join(bob.Path, ".git", "HEAD"), "ref: refs/heads/"+bob.Branch+"\n")
 }
 
 // TestOwnKinds: commits come into repositories of other kinds too.
@@ -627,14 +612,10 @@ func TestOwnPartialClone(t *testing.T) {
 	if _, _, err := w.store.Create(t.Context(), want); err == nil || !strings.Contains(err.Error(), w.repo+" is a partial clone") || !strings.HasSuffix(err.Error(), "git fetch --refetch --no-filter") {
 		t.Errorf("lends what it lacks: %v", err)
 	}
-	if out := w.git(w.repo, "branch", "--list", "waggle*"); out != "" {
-		t.Errorf("left behind: %s", out)
-	}
+	w.prints("", w.repo, "branch", "--list", "waggle*")
 	w.git(w.repo, "fetch", "--quiet", "--refetch", "--no-filter") // what the error says
 	bob := w.own("bob")
-	if got := w.git(bob.Path, "show", "HEAD~1:a.txt"); got != "a" {
-		t.Errorf("the old contents are %q", got)
-	}
+	w.prints("a", bob.Path, "show", "HEAD~1:a.txt")
 }
 
 // TestOwnOtherBranches: what other branches of the member are called, and that one has lost its objects, does not keep

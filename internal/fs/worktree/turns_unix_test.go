@@ -94,9 +94,7 @@ func TestTurns(t *testing.T) {
 		if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); err != nil {
 			t.Error(err)
 		}
-		if refs := w.git(w.repo, "for-each-ref", "refs/waggle"); refs != "" {
-			t.Errorf("%s", refs)
-		}
+		w.prints("", w.repo, "for-each-ref", "refs/waggle")
 	}
 }
 
@@ -119,9 +117,7 @@ func TestTurnsBounded(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(tree.Path, "a.txt"), []byte("a\n"), 0o644))
 	must(t, w.store.Remove(t.Context(), tree))
-	if refs := w.git(w.repo, "for-each-ref", "refs/waggle"); refs != "" {
-		t.Errorf("%s", refs)
-	}
+	w.prints("", w.repo, "for-each-ref", "refs/waggle")
 }
 
 // TestTurnUnchanged: the end of a turn that changed no file reads and writes no index, whichever kind of checkout it

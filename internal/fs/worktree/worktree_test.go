@@ -46,9 +46,7 @@ func TestCreate(t *testing.T) {
 	if err != nil || again != tree || cwd2 != cwd {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if s := w.git(w.repo, "status", "--porcelain"); s != "" {
-		t.Errorf("the main checkout: %s", s)
-	}
+	w.prints("", w.repo, "status", "--porcelain")
 	must(t, w.store.Remove(t.Context(), tree))
 	w.quiet()
 }
@@ -236,9 +234,7 @@ func TestFromWorktree(t *testing.T) {
 	if files, _, err := w.store.Git.Changed(t.Context(), tree, 10); err != nil || len(files) > 0 {
 		t.Errorf("%q, %v", files, err)
 	}
-	if err := w.store.Remove(t.Context(), tree); err != nil {
-		t.Error(err)
-	}
+	w.removed(tree)
 	w.quiet()
 }
 
@@ -363,9 +359,7 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("%s: %v", tree.Branch, err)
 		}
 	}
-	if s := w.git(w.repo, "status", "--porcelain"); s != "" {
-		t.Errorf("the main checkout: %s", s)
-	}
+	w.prints("", w.repo, "status", "--porcelain")
 	w.git(w.repo, "fsck", "--no-dangling")
 }
 
