@@ -48,7 +48,7 @@ func Flock(ctx context.Context, path string, o Options) (release func() error, e
 		return nil, fmt.Errorf("flock: %w", err)
 	}
 	holder := "another process"
-	if pid := flockHolder(path); pid > 0 {
+	if pid := Holder(path); pid > 0 {
 		holder = fmt.Sprintf("pid %d", pid)
 	}
 	return nil, w.locked(holder, 0)

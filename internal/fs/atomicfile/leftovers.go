@@ -76,15 +76,21 @@ func removeTemps(path, suffix string, before time.Time) {
 		return
 	}
 	for _, e := range names {
-		hex, ours := strings.CutPrefix(e.Name(), "."+base+".")
-		hex, temp := strings.CutSuffix(hex, "."+suffix)
-		if !ours || !temp || !isHex8(hex) {
-			continue
-		}
-		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && (before.IsZero() || fi.ModTime().Before(before)) {
+		if isTemp(e, base, suffix, before) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
+}
+
+// isTemp reports a temporary file of base with this suffix; with a time, only one last written before it.
+func isTemp(e fs.DirEntry, base, suffix string, before time.Time) bool {
+	hex, ours := strings.CutPrefix(e.Name(), "."+base+".")
+	hex, temp := strings.CutSuffix(hex, "."+suffix)
+	if !ours || !temp || !isHex8(hex) {
+		return false
+	}
+	fi, err := e.Info()
+	return err == nil && fi.Mode().IsRegular() && (before.IsZero() || fi.ModTime().Before(before))
 }
 
 // removeShadow removes what an older waggle left beside a large file: the content of one edit before. The old content of

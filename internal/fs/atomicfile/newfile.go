@@ -36,6 +36,14 @@ func createTemp(path, suffix string, perm fs.FileMode) (*os.File, error) {
 	}
 }
 
+// linkNoReplace gives from's content the name to unless there is one.
+func linkNoReplace(from, to string) error {
+	if err := os.Link(from, to); err != nil {
+		return err
+	}
+	return os.Remove(from)
+}
+
 func discard(f *os.File) {
 	f.Close()
 	_ = os.Remove(f.Name())

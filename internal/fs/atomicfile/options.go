@@ -17,19 +17,6 @@ const (
 	SyncFull             // and the directory after
 )
 
-func (s Sync) String() string {
-	switch s {
-	case SyncNone:
-		return "none"
-	case SyncData:
-		return "data"
-	case SyncFull:
-		return "full"
-	default:
-		return "unknown"
-	}
-}
-
 // Tier says how a new content replaces the old one.
 type Tier int
 

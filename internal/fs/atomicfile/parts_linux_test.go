@@ -262,7 +262,7 @@ func TestProcStart(t *testing.T) {
 	if start, ok := procStart(1 << 30); ok || start != 0 {
 		t.Errorf("none: %d, %v", start, ok)
 	}
-	if pid := flockHolder(filepath.Join(t.TempDir(), "none")); pid != 0 {
+	if pid := Holder(filepath.Join(t.TempDir(), "none")); pid != 0 {
 		t.Errorf("no file is held by %d", pid)
 	}
 }

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -53,13 +54,13 @@ func (r record) encode() []byte {
 	b := make([]byte, 0, recordSize)
 	b = append(b, recordMagic...)
 	b = append(b, ' ')
-	b = append(b, dash(r.boot)...)
+	b = append(b, cmp.Or(r.boot, "-")...)
 	b = appendInts(b, int64(r.pid), int64(r.start), r.since)
 	b = append(b, ' ')
 	b = append(b, r.state...)
 	b = appendInts(b, int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign)
 	b = append(b, ' ')
-	b = append(b, dash(r.tmp)...)
+	b = append(b, cmp.Or(r.tmp, "-")...)
 	for _, id := range []Identity{r.base, r.next, r.last} {
 		b = appendInts(b, int64(id.ino), id.size, id.mtime, id.ctime)
 	}
@@ -79,13 +80,6 @@ func appendInts(b []byte, ns ...int64) []byte {
 		b = strconv.AppendInt(b, n, 10)
 	}
 	return b
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // decodeRecord decodes a record; anything else, such as an empty file, decodes as a free lock.

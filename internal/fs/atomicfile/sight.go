@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -43,7 +44,7 @@ func (l *lock) unchanged(d dirStat) time.Duration {
 func (s *sight) of(d dirStat) bool { return s.dir.same(d) && s.dir.mtime == d.mtime }
 
 func (s *sight) encode() []byte {
-	b := fmt.Appendf(nil, "%s %s %d %d %d %d", sightMagic, dash(s.boot), s.dir.ino, s.dir.btime, s.dir.mtime, s.since)
+	b := fmt.Appendf(nil, "%s %s %d %d %d %d", sightMagic, cmp.Or(s.boot, "-"), s.dir.ino, s.dir.btime, s.dir.mtime, s.since)
 	return append(append(b, bytes.Repeat([]byte{' '}, max(0, sightSize-1-len(b)))...), '\n')
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,23 +32,13 @@ func statDir(path string) (dirStat, error) {
 	return d, nil
 }
 
-func exchange(a, b string) error {
-	if err := unix.RenamexNp(a, b, unix.RENAME_SWAP); err != nil {
-		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
-	}
-	return nil
-}
+// Ways of rename.
+const (
+	swapNames = unix.RENAME_SWAP
+	notOver   = unix.RENAME_EXCL
+)
 
-func renameNoReplace(from, to string) error {
-	err := unix.RenamexNp(from, to, unix.RENAME_EXCL)
-	switch {
-	case err == nil:
-		return nil
-	case unsupported(err):
-		return linkNoReplace(from, to)
-	}
-	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-}
+func renameAs(from, to string, way uint) error { return unix.RenamexNp(from, to, uint32(way)) }
 
 // syncData flushes to the medium: os.File.Sync is F_FULLFSYNC here, which is the
 // only flush that means it.
@@ -73,12 +62,7 @@ func fineTimes(dir string) bool {
 	return unix.ByteSliceToString(st.Fstypename[:]) == "apfs"
 }
 
-// monotonic is the time since boot without sleep. shared says that it is one clock for all processes.
-func monotonic() (now time.Duration, shared bool) {
-	var ts unix.Timespec
-	err := unix.ClockGettime(unix.CLOCK_UPTIME_RAW, &ts)
-	return time.Duration(ts.Nano()), err == nil
-}
+const clockOfAll = unix.CLOCK_UPTIME_RAW
 
 // bootID names this run of the kernel.
 var bootID = sync.OnceValue(func() string {
@@ -98,5 +82,5 @@ func procStart(pid int) (uint64, bool) {
 	return uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec), true
 }
 
-// flockHolder cannot be answered here.
-func flockHolder(string) int { return 0 }
+// Holder cannot be answered here.
+func Holder(string) int { return 0 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,29 +40,14 @@ func statDir(path string) (dirStat, error) {
 	return d, nil
 }
 
-func exchange(a, b string) error {
-	if err := Failing(OpRename, b); err != nil {
-		return err
-	}
-	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	if err != nil {
-		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
-	}
-	return nil
-}
+// Ways of rename.
+const (
+	swapNames = unix.RENAME_EXCHANGE
+	notOver   = unix.RENAME_NOREPLACE
+)
 
-func renameNoReplace(from, to string) error {
-	if err := Failing(OpRename, to); err != nil {
-		return err
-	}
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-	switch {
-	case err == nil:
-		return nil
-	case unsupported(err):
-		return linkNoReplace(from, to)
-	}
-	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+func renameAs(from, to string, way uint) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, way)
 }
 
 func syncData(f *os.File) error {
@@ -114,12 +98,7 @@ var multigrain = sync.OnceValue(func() bool {
 	return major > 6 || major == 6 && minor >= 13
 })
 
-// monotonic is the time since boot without sleep. shared says that it is one clock for all processes.
-func monotonic() (now time.Duration, shared bool) {
-	var ts unix.Timespec
-	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return time.Duration(ts.Nano()), err == nil
-}
+const clockOfAll = unix.CLOCK_MONOTONIC
 
 // bootID names this run of the kernel.
 var bootID = sync.OnceValue(func() string {
@@ -145,8 +124,8 @@ func procStart(pid int) (uint64, bool) {
 	return n, err == nil
 }
 
-// flockHolder returns the process that holds a flock on path, 0 when unknown.
-func flockHolder(path string) int {
+// Holder is the pid of the process that holds the flock on path, 0 when it is unknown.
+func Holder(path string) int {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
 		return 0

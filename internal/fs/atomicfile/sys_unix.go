@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,10 +65,33 @@ func replace(from, to string) error { return Rename(from, to) }
 // patiently calls op: nothing is busy for a moment here.
 func patiently(op func() error) error { return op() }
 
-// linkNoReplace gives from's content the name to unless there is one.
-func linkNoReplace(from, to string) error {
-	if err := os.Link(from, to); err != nil {
+func exchange(a, b string) error {
+	if err := Failing(OpRename, b); err != nil {
 		return err
 	}
-	return os.Remove(from)
+	if err := renameAs(a, b, swapNames); err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return nil
+}
+
+func renameNoReplace(from, to string) error {
+	if err := Failing(OpRename, to); err != nil {
+		return err
+	}
+	err := renameAs(from, to, notOver)
+	switch {
+	case err == nil:
+		return nil
+	case unsupported(err):
+		return linkNoReplace(from, to)
+	}
+	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+}
+
+// monotonic is the time since boot without sleep. shared says that it is one clock for all processes.
+func monotonic() (now time.Duration, shared bool) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(clockOfAll, &ts)
+	return time.Duration(ts.Nano()), err == nil
 }

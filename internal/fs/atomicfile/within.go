@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -95,9 +94,7 @@ func removeTempsWithin(root *os.Root, name string, before time.Time) {
 		return
 	}
 	for _, e := range entries {
-		hex, ours := strings.CutPrefix(e.Name(), "."+name+".")
-		hex, temp := strings.CutSuffix(hex, "."+newSuffix)
-		if fi, err := e.Info(); ours && temp && isHex8(hex) && err == nil && fi.Mode().IsRegular() && fi.ModTime().Before(before) {
+		if isTemp(e, name, newSuffix, before) {
 			_ = root.Remove(e.Name())
 		}
 	}
