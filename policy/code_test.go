@@ -6,12 +6,14 @@ import (
 	"waggle/policy"
 )
 
+// noRM allows all but rm.
+var noRM = policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
+
 // TestCodeThatIsNotThere: an interpreter whose code is not in the words of its command, because it
 // comes from its input, from a device or from a word that is not known, may do what a deny rule
 // forbids; a command that runs a file or a module is judged by its words.
 func TestCodeThatIsNotThere(t *testing.T) {
-	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
-	for text, want := range map[string]policy.Decision{
+	judges(t, noRM, map[string]policy.Decision{
 		"echo x | python -":         ask,
 		"echo x | python /dev/fd/0": ask,
 		"echo x | python /proc/1/x": ask,
@@ -21,38 +23,24 @@ func TestCodeThatIsNotThere(t *testing.T) {
 		"python a.py":               allow,
 		"python -m http":            allow,
 		"make all":                  allow,
-	} {
-		if v := p.Judge(bash(text)); v.Decision != want {
-			t.Errorf("%s: %+v, want %s", text, v, want)
-		}
-	}
+	})
 }
 
 // TestNamesPutTogether: a name that a deny rule forbids may come out of a file that one command
 // writes and one edit changes; of an edit alone it does not.
 func TestNamesPutTogether(t *testing.T) {
-	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
-	for text, want := range map[string]policy.Decision{
+	judges(t, noRM, map[string]policy.Decision{
 		"echo rZm x > a.sh; sed -i s/Z// a.sh; ./a.sh": ask,
 		"echo rZm x > a.txt; sed -i s/Z// a.txt":       allow, // nothing runs it
 		"echo rZm x > a.txt; cat a.txt":                allow,
 		"sed -i s/Z// a.txt; echo rZm":                 allow,
-	} {
-		if v := p.Judge(bash(text)); v.Decision != want {
-			t.Errorf("%s: %+v, want %s", text, v, want)
-		}
-	}
+	})
 }
 
 // TestVariableOfACommand: a variable that is set for one command only may name any program, when
 // its value is not known before the command runs.
 func TestVariableOfACommand(t *testing.T) {
-	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(rm:*)")}
-	for text, want := range map[string]policy.Decision{
+	judges(t, noRM, map[string]policy.Decision{
 		"A=$Y make": ask, "A=$(cat f) make all": ask, "A=* make": ask, "A=$Y echo x | cat": ask, "A=x make": allow, "make": allow,
-	} {
-		if v := p.Judge(bash(text)); v.Decision != want {
-			t.Errorf("%s: %+v, want %s", text, v, want)
-		}
-	}
+	})
 }

@@ -251,13 +251,9 @@ func judgeAllowCorpus(t *testing.T, file string, least int) {
 // of the program itself, at other places than as its first arguments.
 func TestDenyLooksIntoItsOwnProgram(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)", "Bash(npm publish:*)", "Bash(docker run --privileged:*)")}
-	for text, want := range map[string]policy.Decision{
+	judges(t, p, map[string]policy.Decision{
 		"git push": deny, "git -c alias.p=push p origin": ask, "git config alias.p push; git p": ask, "git config alias.p '!git push'": ask, "git submodule foreach git push": ask,
 		"git stash push -m x": allow, "git commit -m 'push'": allow, "git log --grep=push": allow, "git checkout push": allow, "git fetch origin": allow, "git add push": allow,
 		"npm run publish": allow, "npm exec -c 'npm publish'": ask, "npm --prefix x publish": ask, "docker --context x run --privileged y": ask, "docker ps": allow, "docker run x": allow,
-	} {
-		if v := p.Judge(bash(text)); v.Decision != want {
-			t.Errorf("%q: %+v, want %s", text, v, want)
-		}
-	}
+	})
 }

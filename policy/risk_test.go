@@ -8,8 +8,20 @@ import (
 	"waggle/policy"
 )
 
+// risks checks the risk of shell texts.
+func risks(t *testing.T, all map[policy.Risk][]string) {
+	t.Helper()
+	for want, texts := range all {
+		for _, text := range texts {
+			if got := policy.RiskOf(bash(text)); got != want {
+				t.Errorf("%q is %s, want %s", text, got, want)
+			}
+		}
+	}
+}
+
 func TestRiskOfShell(t *testing.T) {
-	for want, texts := range map[policy.Risk][]string{
+	risks(t, map[policy.Risk][]string{
 		policy.RiskLow: {
 			"ls -la", "cat go.mod", "git status", "git log --oneline | head -5", "git diff", "git -C sub status", "git branch",
 			"git remote -v", "git stash list", "git worktree list", "grep -r x .", "rg x && wc -l a", "echo hello", "pwd",
@@ -43,13 +55,7 @@ func TestRiskOfShell(t *testing.T) {
 			"git init /etc/x", "cp x \"$HOME/.bashrc\"", "cp x $(echo /etc/passwd)", "xxd -ps a b", "tree -Po x b",
 			"go clean -cache", "ls > /dev/sda", "perl -e 1", "bun x y",
 		},
-	} {
-		for _, text := range texts {
-			if got := policy.RiskOf(bash(text)); got != want {
-				t.Errorf("%q is %s, want %s", text, got, want)
-			}
-		}
-	}
+	})
 }
 
 func TestRiskOfTools(t *testing.T) {

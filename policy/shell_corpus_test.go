@@ -16,6 +16,16 @@ func bash(text string) policy.Call {
 	return policy.Call{Tool: "Bash", Input: raw, Cwd: "/work/api"}
 }
 
+// judges checks what a policy says of shell texts.
+func judges(t *testing.T, p policy.Policy, texts map[string]policy.Decision) {
+	t.Helper()
+	for text, want := range texts {
+		if v := p.Judge(bash(text)); v.Decision != want {
+			t.Errorf("%s: %s by %s, want %s: %s", text, v.Decision, v.Rule, want, v.Why)
+		}
+	}
+}
+
 const (
 	allow = policy.Allow
 	deny  = policy.Deny
