@@ -362,9 +362,7 @@ const hintTail = 4 << 10
 
 // lastBytes is a writer that forwards output and keeps its end.
 type lastBytes struct {
-	to interface {
-		Write([]byte) (int, error)
-	}
+	to   io.Writer
 	tail []byte
 }
 

@@ -77,36 +77,22 @@ func (m *missed) Record(c proxy.Connection) {
 	}
 }
 
-// take empties the list.
-func (m *missed) take() (denied, failed []string, more int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	denied, failed, more = m.denied, m.failed, m.more
-	m.denied, m.failed, m.more = nil, nil, 0
-	return denied, failed, more
-}
-
-// ended names the limits that the command met since the last note.
-func (m *missed) ended(exit spawn.Exit, output string) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.bounds.met(exit, output)
-}
-
-// note is the text for the end of a command's output: what the output does not say already.
+// note is the text for the end of a command's output: what the output does not say already. It empties the list.
 func (m *missed) note(exit spawn.Exit, output string) string {
-	denied, failed, more := m.take()
-	lines := slices.Concat(denied, m.ended(exit, output))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lines := slices.Concat(m.denied, m.bounds.met(exit, output))
 	if exit.Code != 0 || exit.Signal != "" {
-		lines = append(lines, failed...)
+		lines = append(lines, m.failed...)
 		for _, hint := range sandbox.Hints(m.level, output, m.unixSockets) {
 			lines = append(lines, "waggle: "+hint)
 		}
 	}
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(output, l) })
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("waggle: %d more connections were not made", more))
+	if m.more > 0 {
+		lines = append(lines, fmt.Sprintf("waggle: %d more connections were not made", m.more))
 	}
+	m.denied, m.failed, m.more = nil, nil, 0
 	if len(lines) == 0 {
 		return ""
 	}

@@ -163,9 +163,17 @@ func (p *Proxy) connect(ctx context.Context, pm permit) (net.Conn, netip.AddrPor
 	if err != nil {
 		return nil, netip.AddrPort{}, fmt.Errorf("look up %s: %w", pm.req.Host, err)
 	}
+	if len(addrs) == 0 {
+		return nil, netip.AddrPort{}, fmt.Errorf("%s has no address", pm.req.Host)
+	}
+	return p.dialFirst(ctx, addrs, func(addr netip.AddrPort) string { return p.refuses(addr, pm) })
+}
+
+// dialFirst dials the first address that is not refused and answers.
+func (p *Proxy) dialFirst(ctx context.Context, addrs []netip.AddrPort, refused func(netip.AddrPort) string) (net.Conn, netip.AddrPort, error) {
 	errs := []error{}
 	for _, addr := range addrs {
-		if why := p.refuses(addr, pm); why != "" {
+		if why := refused(addr); why != "" {
 			errs = append(errs, &refusal{why})
 			continue
 		}
@@ -174,9 +182,6 @@ func (p *Proxy) connect(ctx context.Context, pm permit) (net.Conn, netip.AddrPor
 			return c, addr, nil
 		}
 		errs = append(errs, err)
-	}
-	if len(errs) == 0 {
-		return nil, netip.AddrPort{}, fmt.Errorf("%s has no address", pm.req.Host)
 	}
 	return nil, netip.AddrPort{}, errors.Join(errs...)
 }

@@ -89,16 +89,24 @@ func statusOf(err error) int {
 	return http.StatusBadGateway
 }
 
-func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
-	req, err := c.request(r.Host, "", byConnect)
+// admit makes the connection that an HTTP request asks for. Without one, it has answered why.
+func (c *client) admit(w http.ResponseWriter, r *http.Request, hostport, port, by string) (Request, *conn) {
+	req, err := c.request(hostport, port, by)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return req, nil
 	}
 	// The request's context ends when the client hangs up: then nobody is asked any more.
 	host, err := c.openTo(r.Context(), req)
 	if err != nil {
 		refuse(w, statusOf(err), explain(req, err))
+	}
+	return req, host
+}
+
+func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
+	_, host := c.admit(w, r, r.Host, "", byConnect)
+	if host == nil {
 		return
 	}
 	defer host.Close()
@@ -118,14 +126,8 @@ func (c *client) tunnel(w http.ResponseWriter, r *http.Request) {
 // forward sends one request. Each request is decided and makes a new connection, so that no
 // connection outlives its decision.
 func (c *client) forward(w http.ResponseWriter, r *http.Request) {
-	req, err := c.request(r.URL.Host, "80", byHTTP)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	host, err := c.openTo(r.Context(), req)
-	if err != nil {
-		refuse(w, statusOf(err), explain(req, err))
+	req, host := c.admit(w, r, r.URL.Host, "80", byHTTP)
+	if host == nil {
 		return
 	}
 	defer host.Close()

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -130,7 +131,7 @@ func (p *Proxy) decide(ctx context.Context, r Request, q *question) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !a.Allow {
-		a.Reason = orNone(a.Reason, "it was not allowed")
+		a.Reason = cmp.Or(a.Reason, "it was not allowed")
 		for c := range q.calls {
 			if err == nil {
 				c.denied[r.key()] = a.Reason
@@ -215,11 +216,4 @@ func (p *Proxy) Waiting() int {
 		n += q.waiting
 	}
 	return n
-}
-
-func orNone(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -113,20 +113,15 @@ func (p *Proxy) checkNamed(ctx context.Context, pm permit) error {
 
 // reach dials the proxy that a URL names.
 func (p *Proxy) reach(ctx context.Context, up *url.URL) (net.Conn, netip.AddrPort, error) {
-	none := netip.AddrPort{}
 	addrs, err := p.lookUp(ctx, up.Hostname(), cmp.Or(up.Port(), upstreamPorts[up.Scheme]))
 	if err != nil {
-		return nil, none, err
+		return nil, netip.AddrPort{}, err
 	}
-	errs := []error{}
-	for _, addr := range addrs {
-		conn, err := p.o.Dial(ctx, addr)
-		if err == nil {
-			return conn, addr, nil
-		}
-		errs = append(errs, err)
+	conn, addr, err := p.dialFirst(ctx, addrs, func(netip.AddrPort) string { return "" })
+	if conn == nil {
+		err = errors.Join(err, errors.New("no address of it answers"))
 	}
-	return nil, none, errors.Join(append(errs, errors.New("no address of it answers"))...)
+	return conn, addr, err
 }
 
 // upstreamPorts are the ports of proxies whose URL names none.
