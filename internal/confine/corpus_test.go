@@ -464,6 +464,11 @@ func listen(s *scene, path string) {
 		s.t.Log(err)
 		return
 	}
+	s.greets(l)
+}
+
+// greets serves a listener until the test ends.
+func (s *scene) greets(l net.Listener) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -705,19 +710,7 @@ func network() []attack {
 		return func(s *scene) []string {
 			l, err := net.Listen(network, addr)
 			must(s.t, err)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for {
-					c, err := l.Accept()
-					if err != nil {
-						return
-					}
-					_, _ = c.Write([]byte(pwned + "\n"))
-					c.Close()
-				}
-			}()
-			s.t.Cleanup(func() { l.Close(); <-done })
+			s.greets(l)
 			return []string{"ADDR=" + l.Addr().String()}
 		}
 	}

@@ -108,7 +108,7 @@ func TestWholeLimits(t *testing.T) {
 		done := make(chan ran, 1)
 		m.do <- func(ctx context.Context, h agent.Host) {
 			go func() {
-				var out buffer
+				var out testenv.Buffer
 				exit, err := place.Exec.Run(ctx, spawn.Command{Argv: []string{"sh", "-c", script}, Dir: m.work, Env: h.Environ(), Output: &out})
 				done <- ran{exit, out.String(), err}
 			}()

@@ -35,21 +35,6 @@ import (
 	"waggle/worker"
 )
 
-func connectedIn(t testing.TB, line string) []record.Connection {
-	var r struct {
-		Kind string           `json:"kind"`
-		Body record.Connected `json:"body"`
-	}
-	if !strings.Contains(line, `"`+record.KindConnected+`"`) {
-		return nil
-	}
-	must(t, json.Unmarshal([]byte(line), &r))
-	if r.Kind != record.KindConnected {
-		return nil
-	}
-	return r.Body.Connections
-}
-
 var required = record.Sandbox{Mode: record.SandboxRequired}
 
 // A command of a confined member reaches its own tree and the readable directories, and no file of
@@ -278,16 +263,11 @@ func TestSelfTestFails(t *testing.T) {
 // proceed, and are on record with the grant and their bytes.
 func TestHeldUntilAllowed(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
+	r, m := withCurl(t)
 	done := m.start(`for i in 0 1 2 3 4 5 6 7 8 9; do curl -sS http://api.example.com/ & done; wait`)
-	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-	if n := r.hits.count(); n != 0 {
-		t.Errorf("%d connections were open before anybody answered", n)
-	}
-	id := s.Lead.Pending()[0].ID
-	r.net(decide.NetAnswer{ID: string(id), Allow: true})
+	asked := r.Pending(1)[0]
+	r.served(0)
+	r.net(decide.NetAnswer{ID: string(asked.ID), Allow: true})
 	got := m.wait(done)
 	if n := strings.Count(got.out, "served\n"); n != 10 {
 		t.Errorf("%d of 10 were served: %s", n, got.out)
@@ -297,7 +277,7 @@ func TestHeldUntilAllowed(t *testing.T) {
 	}
 	r.Until("they are on record", func(*control.Leader) bool { return total(m.connections()) == 10 })
 	for _, c := range m.connections() {
-		if c.Host != "api.example.com" || c.Port != "80" || c.Grant != string(id) || c.Event != "closed" || c.Sent == 0 || c.Received == 0 {
+		if c.Host != "api.example.com" || c.Port != "80" || c.Grant != string(asked.ID) || c.Event != "closed" || c.Sent == 0 || c.Received == 0 {
 			t.Errorf("on record %+v", c)
 		}
 	}
@@ -361,8 +341,8 @@ func TestMachineProxy(t *testing.T) {
 	r.Op.Environ = append(r.Op.Environ, "HTTP_PROXY=http://ann:geheim@10.1.1.1:3128")
 	m := r.member("ann", required)
 	done := m.start(`curl -sS http://api.example.com/; env`)
-	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID), Allow: true})
+	asked := r.Pending(1)[0]
+	r.net(decide.NetAnswer{ID: string(asked.ID), Allow: true})
 	if got := m.wait(done); !strings.HasPrefix(got.out, "served\n") || strings.Contains(got.out, "geheim") {
 		t.Errorf("%s", got.out)
 	}
@@ -385,20 +365,17 @@ const cutWithin = 100 * time.Millisecond
 // A denied connection is cut at once, with a message to the tool.
 func TestHeldUntilDenied(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
+	r, m := withCurl(t)
 	done := m.start(`curl -sS http://api.example.com/`)
-	s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-	id := s.Lead.Pending()[0].ID
-	r.net(decide.NetAnswer{ID: string(id), Reason: "not today"})
+	asked := r.Pending(1)[0]
+	r.net(decide.NetAnswer{ID: string(asked.ID), Reason: "not today"})
 	got := m.wait(done)
 	if !strings.Contains(got.out, "waggle: the sandbox does not let this through to api.example.com:80: not today") {
 		t.Errorf("the tool was told %q", got.out)
 	}
 	r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == 1 })
 	cut := m.connections()[0]
-	at := r.answeredAt(m, id)
+	at := r.answeredAt(m, asked.ID)
 	if cut.Event != "refused" || cut.Ended.Sub(at) > cutWithin {
 		t.Errorf("%+v, %s after the answer", cut, cut.Ended.Sub(at))
 	}
@@ -411,9 +388,7 @@ func TestHeldUntilDenied(t *testing.T) {
 // agent: the end of the call's output has what that call did not get, once each, also when it did not fail.
 func TestReasonAtTheEnd(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
+	r, m := withCurl(t)
 	r.net(decide.NetAnswer{Target: decide.NetTarget{Host: "inside.example.com", Port: "443"}, Member: "ann", Allow: true, Session: true})
 	r.net(decide.NetAnswer{Target: decide.NetTarget{Host: "bad.example.com", Port: "443"}, Member: "ann", Session: true})
 	if got := m.run(`curl -s https://bad.example.com/ || curl -s https://bad.example.com/ || curl -s http://bad.example.com:443/x || true`); got.out !=
@@ -435,17 +410,14 @@ func TestReasonAtTheEnd(t *testing.T) {
 // A program that tries a denied host again, as pip and apt do, asks once.
 func TestDeniedForTheCommand(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
+	r, m := withCurl(t)
 	done := m.start(`for i in 0 1 2 3; do curl -s https://api.example.com/; done; curl -s http://api.example.com/; echo over`)
 	for _, port := range []string{"443", "80"} {
-		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-		if got := s.Lead.Pending()[0]; got.Ask.Port != port {
-			t.Fatalf("asks for %s:%s", got.Ask.Host, got.Ask.Port)
-		} else {
-			r.net(decide.NetAnswer{ID: string(got.ID), Reason: "not today"})
+		asked := r.Pending(1)[0]
+		if asked.Ask.Port != port {
+			t.Fatalf("asks for %s:%s", asked.Ask.Host, asked.Ask.Port)
 		}
+		r.net(decide.NetAnswer{ID: string(asked.ID), Reason: "not today"})
 	}
 	if got := m.wait(done); !strings.Contains(got.out, "over") {
 		t.Errorf("%+v", got)
@@ -458,26 +430,13 @@ func TestDeniedForTheCommand(t *testing.T) {
 // answeredAt is when the worker had the answer to a request.
 func (r *rig) answeredAt(m *member, id protocol.RequestID) (at time.Time) {
 	r.T.Helper()
-	path := r.State().Dir.JournalOf(string(m.fold().Instance))
-	files, err := filepath.Glob(filepath.Join(path, "*"))
-	if err != nil {
-		r.T.Fatal(err)
-	}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(data)) {
-			if strings.Contains(line, `"kind":"answered"`) && strings.Contains(line, string(id)) {
-				var rec struct {
-					Time time.Time `json:"time"`
-				}
-				if err := json.Unmarshal([]byte(line), &rec); err != nil {
-					r.T.Fatal(err)
-				}
-				at = rec.Time
+	for _, line := range m.journal() {
+		if strings.Contains(line, `"kind":"answered"`) && strings.Contains(line, string(id)) {
+			var rec struct {
+				Time time.Time `json:"time"`
 			}
+			must(r.T, json.Unmarshal([]byte(line), &rec))
+			at = rec.Time
 		}
 	}
 	if at.IsZero() {
@@ -489,10 +448,7 @@ func (r *rig) answeredAt(m *member, id protocol.RequestID) (at time.Time) {
 // A grant that is revoked cuts the connections that it opened.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
-	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r, m := withCurl(t)
 	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
 	done := m.start(`curl -sS http://api.example.com/slow; echo over`)
 	<-r.hits.began
@@ -521,10 +477,7 @@ func TestRevoked(t *testing.T) {
 func TestRevokedInTheTurn(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
-	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r, m := withCurl(t)
 	for i, tc := range []struct {
 		name        string
 		allow, take decide.NetAnswer
@@ -538,10 +491,10 @@ func TestRevokedInTheTurn(t *testing.T) {
 		{"a time", decide.NetAnswer{}, decide.NetAnswer{}, 1500 * time.Millisecond},
 	} {
 		done := m.start(`curl -sS http://api.example.com/slow`)
-		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
+		asked := r.Pending(1)[0]
 		a := tc.allow
 		if a.Allow = true; a.Target.Host == "" {
-			a.ID = string(s.Lead.Pending()[0].ID)
+			a.ID = string(asked.ID)
 		}
 		if tc.ends > 0 {
 			end := time.Now().Add(tc.ends).UTC()
@@ -565,8 +518,8 @@ func TestRevokedInTheTurn(t *testing.T) {
 		}
 	}
 	done := m.start(`curl -sS http://api.example.com/`)
-	s := r.Until("it is asked again", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID)})
+	asked := r.Pending(1)[0]
+	r.net(decide.NetAnswer{ID: string(asked.ID)})
 	if got := m.wait(done); strings.Contains(got.out, "served") {
 		t.Errorf("%+v", got)
 	}
@@ -605,16 +558,11 @@ func TestManyMembers(t *testing.T) {
 // When the worker ends, its connections end; while no process leads, no connection is open.
 func TestWorkerEnds(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
-	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r, m := withCurl(t)
 	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
 	done := m.start(`curl -sS http://api.example.com/slow & curl -sS http://other.example.com/; sleep 60`)
 	<-r.hits.began
-	if n := r.hits.count(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	r.served(1)
 	m.stop()
 	select {
 	case <-r.hits.ended:
@@ -623,9 +571,7 @@ func TestWorkerEnds(t *testing.T) {
 	}
 	<-done
 	<-m.done
-	if n := r.hits.count(); n != 1 {
-		t.Errorf("%d connections: nobody had answered for the other host", n)
-	}
+	r.served(1)
 	for _, dir := range []string{r.State().Dir.Sockets(r.Op.RunPath()).Dir, r.State().Dir.Path} {
 		if left, err := filepath.Glob(filepath.Join(dir, "box-*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind %v %v", left, err)
@@ -637,10 +583,7 @@ func TestWorkerEnds(t *testing.T) {
 // new one is opened, and the call has that error.
 func TestProxyDies(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
-	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r, m := withCurl(t)
 	r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})
 	done := m.start(`curl -sSN http://api.example.com/slow | tee first & curl -sS http://other.example.com/ & wait; curl -sS http://api.example.com/; echo over`)
 	<-r.hits.began
@@ -654,16 +597,12 @@ func TestProxyDies(t *testing.T) {
 	if !strings.Contains(got.out, "over") || strings.Count(got.out, "served") != 1 || !errors.Is(got.err, sandbox.ErrProxy) {
 		t.Errorf("%+v", got)
 	}
-	if n := r.hits.count(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	r.served(1)
 	// Every later call has the same error, and no network.
 	if got := m.run(`curl -sS http://api.example.com/`); !errors.Is(got.err, sandbox.ErrProxy) || got.exit.Code == 0 {
 		t.Errorf("%+v", got)
 	}
-	if n := r.hits.count(); n != 1 {
-		t.Errorf("%d connections after the end", n)
-	}
+	r.served(1)
 }
 
 // The call whose proxy fails is on record as failed, with that reason: the task and why of the member
@@ -707,12 +646,10 @@ func TestProxyDiesIsSaid(t *testing.T) {
 // relay, and the person is asked as before.
 func TestRelayStays(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
+	r, m := withCurl(t)
 	done := m.start(`for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] || kill -9 $p; done; curl -sS http://api.example.com/; echo over`)
-	s := r.Until("it asks", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-	r.net(decide.NetAnswer{ID: string(s.Lead.Pending()[0].ID)})
+	asked := r.Pending(1)[0]
+	r.net(decide.NetAnswer{ID: string(asked.ID)})
 	got := m.wait(done)
 	if !strings.HasSuffix(got.out, "over\n") || strings.Contains(got.out, "served") || r.hits.count() != 0 {
 		t.Errorf("%+v", got)
@@ -726,21 +663,17 @@ func TestRelayStays(t *testing.T) {
 // fastest of some shows what they take.
 func TestCutInTime(t *testing.T) {
 	t.Parallel()
-	testenv.Require(t, "curl")
-	r := newRig(t)
-	m := r.member("ann", required)
-	target := decide.NetTarget{Host: "api.example.com", Port: "80"}
+	r, m := withCurl(t)
 	const tries = 3
 	var denied, revoked []time.Duration
 	for i := range tries {
 		done := m.start(`curl -sS http://api.example.com/`)
-		s := r.Until("it is asked", func(l *control.Leader) bool { return len(l.Pending()) > 0 })
-		id := s.Lead.Pending()[0].ID
-		r.net(decide.NetAnswer{ID: string(id)})
+		asked := r.Pending(1)[0]
+		r.net(decide.NetAnswer{ID: string(asked.ID)})
 		m.wait(done)
 		r.Until("it is on record", func(*control.Leader) bool { return total(m.connections()) == i+1 })
 		cs := m.connections()
-		denied = append(denied, max(0, cs[len(cs)-1].Ended.Sub(r.answeredAt(m, id))))
+		denied = append(denied, max(0, cs[len(cs)-1].Ended.Sub(r.answeredAt(m, asked.ID))))
 	}
 	for range tries {
 		r.net(decide.NetAnswer{Target: target, Member: "ann", Allow: true, Session: true})

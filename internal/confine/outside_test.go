@@ -188,7 +188,7 @@ func TestSessionsAreSecret(t *testing.T) {
 		}
 		m, err := confining(t, c)
 		must(t, err)
-		var out buffer
+		var out testenv.Buffer
 		if _, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "cat " + config + "/* " + config + "/.c* " + config + "/*/*"}, Dir: c.Tree, Env: c.Environ, Output: &out}); err != nil {
 			t.Fatal(err)
 		}

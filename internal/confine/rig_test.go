@@ -3,8 +3,8 @@
 package confine_test
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -102,6 +103,14 @@ func (h *hits) count() int {
 	return h.n
 }
 
+// served checks how many requests the server has begun to answer.
+func (r *rig) served(want int) {
+	r.T.Helper()
+	if n := r.hits.count(); n != want {
+		r.T.Errorf("%d connections, want %d", n, want)
+	}
+}
+
 // plainKit is a kit whose relay is this test binary, also where it is linked dynamically.
 func plainKit(dir string) (sandbox.Kit, error) {
 	self, err := os.Executable()
@@ -123,6 +132,17 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	return newRigOf(t, record.PolicySet{})
 }
+
+// withCurl is a rig with a member that requires a sandbox, whose commands have curl.
+func withCurl(t *testing.T) (*rig, *member) {
+	t.Helper()
+	testenv.Require(t, "curl")
+	r := newRig(t)
+	return r, r.member("ann", required)
+}
+
+// target is a host that the server serves.
+var target = decide.NetTarget{Host: "api.example.com", Port: "80"}
 
 // newRigOf is newRig with a policy.
 func newRigOf(t *testing.T, set record.PolicySet) *rig {
@@ -177,9 +197,7 @@ func (r *rig) begin(name protocol.MemberName, want record.Sandbox) (*member, err
 		r.before(m.work)
 	}
 	minted, err := teams.Of(r.Op).MintToken(r.T.Context(), r.Name, teamfile.FileMember{Name: name, Agent: "exec", Cwd: m.work, Sandbox: &want}, 0)
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	must(r.T, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.T.Context()))
 	m.stop = stop
 	begun := make(chan struct{})
@@ -221,9 +239,7 @@ func (r *rig) begin(name protocol.MemberName, want record.Sandbox) (*member, err
 func (r *rig) member(name protocol.MemberName, want record.Sandbox) *member {
 	r.T.Helper()
 	m, err := r.begin(name, want)
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	must(r.T, err)
 	return m
 }
 
@@ -236,9 +252,7 @@ func (m *member) fold() *control.Worker {
 		m.r.T.Fatalf("no member %s", m.name)
 	}
 	w, err := s.Worker(lm.Instance)
-	if err != nil {
-		m.r.T.Fatal(err)
-	}
+	must(m.r.T, err)
 	return w
 }
 
@@ -259,26 +273,9 @@ func (m *member) start(script string) <-chan ran {
 }
 
 func command(ctx context.Context, h agent.Host, dir, script string) ran {
-	var out buffer
+	var out testenv.Buffer
 	exit, err := h.Run(ctx, spawn.Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: h.Environ(), Output: &out})
 	return ran{exit, out.String(), err}
-}
-
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 const patience = 60 * time.Second
@@ -307,28 +304,38 @@ func (m *member) run(script string) ran {
 func (r *rig) net(a decide.NetAnswer) *decide.NetDecided {
 	r.T.Helper()
 	got, err := decide.Of(r.Op).DecideNet(r.T.Context(), r.Name, a)
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	must(r.T, err)
 	return got
 }
 
 // connections are the connections in a member's journal.
 func (m *member) connections() (all []record.Connection) {
 	m.r.T.Helper()
-	path := filepath.Join(m.r.State().Dir.JournalOf(string(m.fold().Instance)))
-	files, err := filepath.Glob(filepath.Join(path, "*"))
-	if err != nil {
-		m.r.T.Fatal(err)
-	}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
+	for _, line := range m.journal() {
+		var r struct {
+			Kind string           `json:"kind"`
+			Body record.Connected `json:"body"`
+		}
+		if !strings.Contains(line, `"`+record.KindConnected+`"`) {
 			continue
 		}
-		for line := range strings.Lines(string(data)) {
-			all = append(all, connectedIn(m.r.T, line)...)
+		must(m.r.T, json.Unmarshal([]byte(line), &r))
+		if r.Kind == record.KindConnected {
+			all = append(all, r.Body.Connections...)
 		}
 	}
 	return all
+}
+
+// journal are the lines of a member's journal.
+func (m *member) journal() (lines []string) {
+	m.r.T.Helper()
+	files, err := filepath.Glob(filepath.Join(m.r.State().Dir.JournalOf(string(m.fold().Instance)), "*"))
+	must(m.r.T, err)
+	for _, f := range files {
+		if data, err := os.ReadFile(f); err == nil {
+			lines = slices.AppendSeq(lines, strings.Lines(string(data)))
+		}
+	}
+	return lines
 }

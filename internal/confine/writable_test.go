@@ -11,42 +11,51 @@ import (
 	"time"
 
 	"waggle/internal/confine"
+	"waggle/internal/test/testenv"
 	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
 
+// homeWith is a home directory with these directories, and what names a path in it.
+func homeWith(t *testing.T, dirs ...string) (home string, in func(name string) string) {
+	t.Helper()
+	require(t)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	in = func(name string) string { return filepath.Join(home, name) }
+	for _, dir := range dirs {
+		must(t, os.MkdirAll(in(dir), 0o755))
+	}
+	return home, in
+}
+
 // A path of writable can be changed, and none that decides over the member, is kept from it or says what other
 // programs run. Also with mode auto the member does not start then.
 func TestWritable(t *testing.T) {
 	t.Parallel()
-	require(t)
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "work", "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
-		Environ: append(os.Environ(), "HOME="+home), Hidden: []string{filepath.Join(home, "state")}, Now: time.Now}
-	for _, dir := range []string{"work/tree", "state/teams", "out", ".ssh", ".config/gh", "repo/.git/hooks", "agent/.claude"} {
-		must(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
-	}
+	home, in := homeWith(t, "work/tree", "state/teams", "out", ".ssh", ".config/gh", "repo/.git/hooks", "agent/.claude")
+	c := worker.Confining{Want: required, Name: "ann", Tree: in("work/tree"), Own: in("own"), Dir: in("kit"),
+		Environ: append(os.Environ(), "HOME="+home), Hidden: []string{in("state")}, Now: time.Now}
 	for link, to := range map[string]string{"link": ".ssh", "plain": "out", "work/tree/mine": "out"} {
 		must(t, os.Symlink(filepath.Join(home, to), filepath.Join(home, link)))
 	}
 	c.Want.Writable = []string{"~/out"}
 	m, err := confining(t, c)
 	must(t, err)
-	var out buffer
+	var out testenv.Buffer
 	exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "echo x > ~/out/f && ! touch ~/agent/f"}, Dir: c.Tree, Env: c.Environ, Output: &out})
 	if err != nil || exit.Code != 0 {
 		t.Errorf("%+v %v: %s", exit, err, out.String())
 	}
-	if _, err := os.Stat(filepath.Join(home, "out", "f")); err != nil {
+	if _, err := os.Stat(in("out/f")); err != nil {
 		t.Error(err)
 	}
 	if lines, err := m.(*confine.Member).Explain([]string{"touch", home + "/out/f"}, c.Tree, nil, true); err != nil || lines[0].Verdict != "write" {
 		t.Errorf("explain: %+v %v", lines, err)
 	}
 	c.Want.Writable = []string{filepath.Join(c.Tree, "mine")} // a link that the member made
-	if m, err = confining(t, c); err != nil || m.Writable(filepath.Join(home, "out", "f")) == nil {
+	if m, err = confining(t, c); err != nil || m.Writable(in("out/f")) == nil {
 		t.Errorf("a link of the member's opens what it leads to: %v", err)
 	}
 	for path, why := range map[string]string{
@@ -68,19 +77,14 @@ func TestWritable(t *testing.T) {
 // Repositories and settings of agents below a path of writable stay as they are, and so do the directories that lead to them.
 func TestProgramsBelowWritable(t *testing.T) {
 	t.Parallel()
-	require(t)
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	for _, dir := range []string{"tree", "src/a/repo/.git/hooks", "src/agent/.claude", "src/bare.git/objects", "src/bare.git/refs", "src/plain/deep"} {
-		must(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
-	}
-	must(t, os.WriteFile(filepath.Join(home, "src/bare.git/HEAD"), nil, 0o644))
-	c := worker.Confining{Want: required, Name: "ann", Tree: filepath.Join(home, "tree"), Own: filepath.Join(home, "own"), Dir: filepath.Join(home, "kit"),
+	home, in := homeWith(t, "tree", "src/a/repo/.git/hooks", "src/agent/.claude", "src/bare.git/objects", "src/bare.git/refs", "src/plain/deep")
+	must(t, os.WriteFile(in("src/bare.git/HEAD"), nil, 0o644))
+	c := worker.Confining{Want: required, Name: "ann", Tree: in("tree"), Own: in("own"), Dir: in("kit"),
 		Environ: append(os.Environ(), "HOME="+home), Now: time.Now}
 	c.Want.Writable = []string{"~/src"}
 	m, err := confining(t, c)
 	must(t, err)
-	var out buffer
+	var out testenv.Buffer
 	script := `cd ~/src; for f in a/repo/.git/hooks/x agent/.claude/settings.json bare.git/hooks; do mkdir $f && echo "made $f"; done; mv a/repo a/other && echo moved; mv a b && echo moved
 		echo x > a/repo/f && echo x > plain/deep/f && echo x > new && mkdir -p own/.git/hooks && echo fine`
 	if _, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", script}, Dir: c.Tree, Env: c.Environ, Output: &out}); err != nil {
@@ -89,7 +93,7 @@ func TestProgramsBelowWritable(t *testing.T) {
 	if s := out.String(); strings.Contains(s, "made") || strings.Contains(s, "moved") || !strings.Contains(s, "fine") {
 		t.Error(s)
 	}
-	many := filepath.Join(home, "many")
+	many := in("many")
 	for i := range confine.ProgramsFound + 1 {
 		must(t, os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755))
 	}
@@ -105,13 +109,7 @@ func TestProgramsBelowWritable(t *testing.T) {
 // set for another reason, or wrongly. The member starts without that cache.
 func TestCachesThatAreNone(t *testing.T) {
 	t.Parallel()
-	require(t)
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	in := func(name string) string { return filepath.Join(home, name) }
-	for _, dir := range []string{"work/tree", "state/teams", "out", "other", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache"} {
-		must(t, os.MkdirAll(in(dir), 0o755))
-	}
+	home, in := homeWith(t, "work/tree", "state/teams", "out", "other", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache")
 	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big", "out/uv": "other"} {
 		must(t, os.Symlink(in(to), in(link)))
 	}
@@ -152,13 +150,7 @@ func TestCachesThatAreNone(t *testing.T) {
 // commands of that member are not let where it leads, also after its next start.
 func TestDirectoryThatBecomesALink(t *testing.T) {
 	t.Parallel()
-	require(t)
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	in := func(name string) string { return filepath.Join(home, name) }
-	for _, dir := range []string{"work/tree", "work/out", "work/uv", ".ssh"} {
-		must(t, os.MkdirAll(in(dir), 0o755))
-	}
+	home, in := homeWith(t, "work/tree", "work/out", "work/uv", ".ssh")
 	must(t, os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600))
 	for _, dir := range []string{"work/out", "work/uv", "work/tree"} {
 		for _, to := range []string{".ssh", "."} {
@@ -168,7 +160,7 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 			must(t, err)
 			try := func(m worker.Confinement) {
 				t.Helper()
-				var out buffer
+				var out testenv.Buffer
 				exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "cat ~/.ssh/key; echo x > ~/.bashrc; echo x > ~/.ssh/key"}, Dir: home, Env: c.Environ, Output: &out})
 				if text, _ := os.ReadFile(in(".ssh/key")); strings.Contains(out.String(), "KEY") || string(text) != "KEY" {
 					t.Errorf("%s is a link to %s: %+v %v: %s", dir, to, exit, err, out.String())

@@ -73,7 +73,7 @@ func BenchmarkBuilds(b *testing.B) {
 	}
 	n := 0
 	build := func(sb sandbox.Sandbox, dir string) ran {
-		var out lockedBuffer
+		var out testenv.Buffer
 		exit, err := sb.Run(b.Context(), spawn.Command{Argv: []string{"go", "build", "-o", "x", "."}, Dir: dir, Output: &out,
 			Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.Home, "GOCACHE=" + cache, "GOFLAGS=-mod=mod", "CGO_ENABLED=0", "GOTOOLCHAIN=local"}})
 		return ran{exit, out.String(), err}

@@ -3,7 +3,6 @@
 package sandbox_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/netip"
@@ -161,31 +160,26 @@ func (w *world) outside(argv ...string) ran {
 
 const patience = 60 * time.Second
 
+// begin starts a command in the sandbox, and returns its output so far and its error when it has ended.
+func (w *world) begin(argv ...string) (out *testenv.Buffer, done chan error) {
+	out, done = &testenv.Buffer{}, make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_, err := w.sb.Run(ctx, spawn.Command{Argv: argv, Dir: w.Work, Env: append(testenv.Race(), "PATH=/usr/bin:/bin"), Output: out})
+		done <- err
+	}()
+	return out, done
+}
+
 func (w *world) run(sb sandbox.Sandbox, env []string, argv ...string) ran {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var out lockedBuffer
+	var out testenv.Buffer
 	env = append(append(testenv.Race(), "PATH=/usr/local/bin:/usr/bin:/bin", "HOME="+w.Home, "LANG=C.UTF-8"), env...)
 	exit, err := sb.Run(ctx, spawn.Command{Argv: argv, Dir: w.Work, Env: env, Output: &out})
 	return ran{exit, out.String(), err}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // asks answers questions about hosts: a host without an answer is refused.

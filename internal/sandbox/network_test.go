@@ -99,14 +99,7 @@ func TestNetworkProxyDies(t *testing.T) {
 	w := newWorld(t)
 	w.servers()
 	script := `curl -sS --max-time 5 http://allowed.example.com/ && echo first; while [ ! -e gone ]; do sleep 0.02; done; curl -sS --max-time 5 http://allowed.example.com/ || echo closed; bash -c 'exec 3<>/dev/tcp/93.184.215.14/80' || echo still closed`
-	out := &lockedBuffer{}
-	done := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_, err := w.sb.Run(ctx, spawn.Command{Argv: []string{"sh", "-c", script}, Dir: w.Work, Env: append(testenv.Race(), "PATH=/usr/bin:/bin"), Output: out})
-		done <- err
-	}()
+	out, done := w.begin("sh", "-c", script)
 	testenv.Eventually(t, "the first request is through", func() bool { return strings.Contains(out.String(), "first") })
 	must(t, w.proxy.Close())
 	must(t, os.WriteFile(w.Work+"/gone", nil, 0o644))
@@ -145,14 +138,7 @@ func TestNetworkRevoke(t *testing.T) {
 	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "allowed.example.com"}})
 	w.sb.Network = w.proxy.Serve
 	script := `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT allowed.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n' >&3; read -r line <&3; echo "open $line"; cat <&3 >/dev/null; echo cut`
-	out := &lockedBuffer{}
-	done := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_, err := w.sb.Run(ctx, spawn.Command{Argv: []string{"bash", "-c", script}, Dir: w.Work, Env: append(testenv.Race(), "PATH=/usr/bin:/bin"), Output: out})
-		done <- err
-	}()
+	out, done := w.begin("bash", "-c", script)
 	testenv.Eventually(t, "the tunnel is open", func() bool { return strings.Contains(out.String(), "200") })
 	w.proxy.Grant(nil)
 	must(t, <-done)

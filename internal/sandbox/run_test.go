@@ -81,7 +81,7 @@ func TestRunEnds(t *testing.T) {
 		{"does not", `trap '' TERM; echo ready; while :; do sleep 0.05; done`, "ready"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		out := &lockedBuffer{}
+		out := &testenv.Buffer{}
 		go func() {
 			for !strings.Contains(out.String(), "ready") && ctx.Err() == nil {
 				time.Sleep(time.Millisecond) // real clock: the command writes when it is ready
@@ -116,7 +116,7 @@ echo lives; exit 5`)
 func TestRunRelayKilled(t *testing.T) {
 	w := newWorld(t)
 	first := make(chan int, 1)
-	out := &lockedBuffer{}
+	out := &testenv.Buffer{}
 	go func() {
 		of := <-first
 		testenv.WaitFor(time.Minute, func() bool { return strings.Contains(out.String(), "ready") })

@@ -255,6 +255,13 @@ type opened struct {
 	err  error
 }
 
+// try asks for a connection in one of the ways, and returns what comes of it.
+func try(way func(proxyAddr, target string) (net.Conn, error), addr, target string) <-chan opened {
+	done := make(chan opened, 1)
+	go func() { c, err := way(addr, target); done <- opened{c, err} }()
+	return done
+}
+
 // A connection to a host that no grant covers is held until somebody answers: then the same connection
 // goes on, or is cut at once with the reason.
 func TestHeld(t *testing.T) {
@@ -262,8 +269,7 @@ func TestHeld(t *testing.T) {
 		for _, answer := range []proxy.Answer{{Allow: true, Grant: "once-7"}, {Reason: "not this one"}} {
 			t.Run(fmt.Sprint(way, " ", answer.Allow), func(t *testing.T) {
 				w := newWorld(t)
-				done := make(chan opened, 1)
-				go func() { c, err := open(w.addr, "api.example.com:80"); done <- opened{c, err} }()
+				done := try(open, w.addr, "api.example.com:80")
 				a := <-w.asks
 				if want := (proxy.Request{Client: "ada", Host: "api.example.com", Port: "80", By: way}); a.Request != want {
 					t.Errorf("asked about %+v, want %+v", a.Request, want)
@@ -308,8 +314,7 @@ func TestHeld(t *testing.T) {
 func TestGrantReachesWhatWaits(t *testing.T) {
 	for _, deny := range []bool{false, true} {
 		w := newWorld(t)
-		done := make(chan opened, 1)
-		go func() { c, err := connect(w.addr, "api.example.com:443"); done <- opened{c, err} }()
+		done := try(connect, w.addr, "api.example.com:443")
 		a := <-w.asks
 		w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "*.example.com", Port: "443", Deny: deny}})
 		got := <-done
@@ -461,20 +466,15 @@ func (w *world) call(name string) (addr string, end func()) {
 func TestAskedOnce(t *testing.T) {
 	w := newWorld(t)
 	addr, end := w.call("ada")
-	try := func(addr, target string) <-chan opened {
-		done := make(chan opened, 1)
-		go func() { c, err := connect(addr, target); done <- opened{c, err} }()
-		return done
-	}
-	first := try(addr, "no.example.com:443")
+	first := try(connect, addr, "no.example.com:443")
 	(<-w.asks).answer <- proxy.Answer{Reason: "not this one"}
-	for _, got := range []opened{<-first, <-try(addr, "no.example.com:443"), <-try(addr, "no.example.com:443")} {
+	for _, got := range []opened{<-first, <-try(connect, addr, "no.example.com:443"), <-try(connect, addr, "no.example.com:443")} {
 		if got.err == nil || !strings.Contains(got.err.Error(), "not this one") {
 			t.Errorf("%v", got.err)
 		}
 	}
 	other, _ := w.call("ada")
-	again := try(other, "no.example.com:443")
+	again := try(connect, other, "no.example.com:443")
 	(<-w.asks).answer <- proxy.Answer{Allow: true}
 	if got := <-again; got.err != nil {
 		t.Errorf("another command: %v", got.err)
@@ -490,7 +490,7 @@ func TestAskedOnce(t *testing.T) {
 		return a
 	}
 	late := giveUp("late.example.com:443")
-	second := try(addr, "late.example.com:443")
+	second := try(connect, addr, "late.example.com:443")
 	testenv.Eventually(t, "the next try waits", func() bool { return w.proxy.Waiting() == 1 })
 	late.answer <- proxy.Answer{Allow: true}
 	if got := <-second; got.err != nil {
@@ -500,7 +500,7 @@ func TestAskedOnce(t *testing.T) {
 	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "granted.example.com"}})
 	<-granted.ctx.Done()
 	w.proxy.NextCall()
-	next := try(addr, "no.example.com:443")
+	next := try(connect, addr, "no.example.com:443")
 	(<-w.asks).answer <- proxy.Answer{Allow: true}
 	if got := <-next; got.err != nil {
 		t.Errorf("the next command: %v", got.err)
@@ -514,8 +514,7 @@ func TestAskedOnce(t *testing.T) {
 func TestReasonIsOneLine(t *testing.T) {
 	w := newWorld(t)
 	reason := "no\r\nX-Injected: yes\x1b[2J" + strings.Repeat("ö", 400)
-	done := make(chan opened, 1)
-	go func() { c, err := connect(w.addr, "api.example.com:80"); done <- opened{c, err} }()
+	done := try(connect, w.addr, "api.example.com:80")
 	(<-w.asks).answer <- proxy.Answer{Reason: reason}
 	got := <-done
 	if got.err == nil {
@@ -537,8 +536,7 @@ func TestClose(t *testing.T) {
 	c, err := connect(w.addr, "api.example.com:443")
 	must(t, err)
 	defer c.Close()
-	held := make(chan opened, 1)
-	go func() { c, err := connect(w.addr, "other.example.com:443"); held <- opened{c, err} }()
+	held := try(connect, w.addr, "other.example.com:443")
 	<-w.asks
 	must(t, w.proxy.Close())
 	if _, err := c.Read(make([]byte, 1)); err == nil {
