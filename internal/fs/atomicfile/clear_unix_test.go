@@ -122,9 +122,7 @@ func TestStrangePaths(t *testing.T) {
 					if err != nil || !os.SameFile(was, is) || was.Mode() != is.Mode() {
 						t.Errorf("set aside is %v (%v), was %v", is, err, was)
 					}
-					if got := content(t, kept); got != "kept" {
-						t.Errorf("a link was followed: %q", got)
-					}
+					holds(t, kept, "kept")
 				})
 			}
 		}
@@ -140,9 +138,7 @@ func TestQueueFileOfAnother(t *testing.T) {
 	must(t, os.Link(other, filepath.Join(filepath.Dir(p), ".a.json.flk")))
 	must(t, appendLine(p, "x", atomicfile.Options{}))
 	must(t, appendLine(p, "y", atomicfile.Options{}))
-	if got := content(t, other); got != "what I wrote" {
-		t.Errorf("it was written into: %q", got)
-	}
+	holds(t, other, "what I wrote")
 	if odd := atomicfile.Oddities(filepath.Dir(p), time.Now()); len(odd) != 1 || odd[0].At.IsZero() {
 		t.Errorf("%+v", odd)
 	}
@@ -251,19 +247,13 @@ func TestRenewedLockIsWaitedFor(t *testing.T) {
 func TestUnreadableLockFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
-	if err != nil || !held {
-		t.Fatal(held, err)
-	}
+	release := mustTry(t, path, atomicfile.Options{})
 	must(t, os.Chmod(path, 0))
 	if _, held, err := atomicfile.TryFlock(path, atomicfile.Options{}); err != nil || held {
 		t.Errorf("beside its holder: %v, %v", held, err)
 	}
 	must(t, release())
-	again, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
-	if err != nil || !held {
-		t.Fatal(held, err)
-	}
+	again := mustTry(t, path, atomicfile.Options{})
 	must(t, again())
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)

@@ -67,9 +67,7 @@ func TestEditRefusesBadSplices(t *testing.T) {
 	if !errors.Is(err, atomicfile.ErrTooLarge) {
 		t.Errorf("a result over the limit: %v", err)
 	}
-	if got := content(t, p); got != "0123456789" {
-		t.Errorf("changed: %q", got)
-	}
+	holds(t, p, "0123456789")
 	clean(t, p)
 }
 
@@ -93,9 +91,7 @@ func TestEditCreatesFileNotDirectory(t *testing.T) {
 	// A file that appears while we create it is not overwritten.
 	p = filepath.Join(dir, "race.json")
 	must(t, appendLine(p, "ours", at(atomicfile.Options{}, "checked", func() { must(t, os.WriteFile(p, []byte("theirs\n"), 0o600)) })))
-	if got := content(t, p); got != "theirs\nours\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "theirs\nours\n")
 }
 
 func TestEditKeepsModeAndWritesNothingWithoutSplices(t *testing.T) {
@@ -153,9 +149,7 @@ func TestRefusesWhatIsNotARegularFile(t *testing.T) {
 			}
 		}
 	}
-	if content(t, target) != "secret" {
-		t.Error("the target was touched")
-	}
+	holds(t, target, "secret")
 }
 
 func TestReadFileLimit(t *testing.T) {
@@ -280,9 +274,7 @@ func TestForeignChangeWithinOneTick(t *testing.T) {
 	if err := appendLine(p, "ours", o); err != nil && !strings.Contains(err.Error(), "cannot exchange") {
 		t.Fatal(err)
 	}
-	if got := content(t, p); got != "foreign\nours\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "foreign\nours\n")
 }
 
 // A program that has the file open for writing finds its file in place when it
@@ -307,17 +299,13 @@ func TestForeignWriterWithOpenDescriptor(t *testing.T) {
 		}
 	}}
 	must(t, appendLine(p, "ours", o))
-	if got := content(t, p); got != "old\nforeign\nours\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "old\nforeign\nours\n")
 	// A writer that never closes the file does not delay an edit for long.
 	f, err = os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	defer f.Close()
 	must(t, appendLine(p, "more", atomicfile.Options{Tier: atomicfile.TierExchange}))
-	if got := content(t, p); got != "old\nforeign\nours\nmore\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "old\nforeign\nours\nmore\n")
 }
 
 // A program that opens the file for writing between the last look and the exchange finds
@@ -358,9 +346,7 @@ func TestForeignWriterOpensBeforeTheExchange(t *testing.T) {
 		t.Error("the edit went on over a file that was open for writing")
 	}
 	write()
-	if got := content(t, p); got != "old\nforeign\nours\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "old\nforeign\nours\n")
 	clean(t, p)
 }
 

@@ -24,10 +24,7 @@ func TestFlocked(t *testing.T) {
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		t.Errorf("looking made the file: %v", err)
 	}
-	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
-	if err != nil || !held {
-		t.Fatal(held, err)
-	}
+	release := mustTry(t, path, atomicfile.Options{})
 	look(true)
 	must(t, release())
 	look(false)

@@ -54,6 +54,24 @@ func content(t testing.TB, path string) string {
 	return string(b)
 }
 
+// holds checks what is in a file.
+func holds(t testing.TB, path, want string) {
+	t.Helper()
+	if got := content(t, path); got != want {
+		t.Errorf("%s: %q, want %q", path, got, want)
+	}
+}
+
+// mustTry takes a flock that nobody has.
+func mustTry(t testing.TB, path string, o atomicfile.Options) (release func() error) {
+	t.Helper()
+	release, held, err := atomicfile.TryFlock(path, o)
+	if err != nil || !held {
+		t.Fatalf("held %v, err %v", held, err)
+	}
+	return release
+}
+
 // appendLine adds a line to path.
 func appendLine(path, line string, o atomicfile.Options) error {
 	return atomicfile.Edit(context.Background(), path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {

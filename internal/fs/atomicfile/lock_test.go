@@ -73,9 +73,7 @@ func TestLiveForeignLockIsRespected(t *testing.T) {
 	wg.Go(func() { must(t, appendLine(p, "x", atomicfile.Options{})) })
 	must(t, os.Remove(p+".lock"))
 	wg.Wait()
-	if content(t, p) != "old\nx\n" {
-		t.Error("not appended")
-	}
+	holds(t, p, "old\nx\n")
 }
 
 func TestAbandonedForeignLockIsTakenOver(t *testing.T) {
@@ -183,10 +181,7 @@ func TestFlock(t *testing.T) {
 	}
 	must(t, release())
 	must(t, release())
-	release, held, err := atomicfile.TryFlock(p, atomicfile.Options{})
-	if !held || err != nil {
-		t.Fatalf("held %v, err %v", held, err)
-	}
+	release = mustTry(t, p, atomicfile.Options{})
 	_, err = atomicfile.Flock(t.Context(), p, atomicfile.Options{Deadline: 30 * time.Millisecond})
 	isLocked(t, err)
 	must(t, release())
@@ -194,10 +189,7 @@ func TestFlock(t *testing.T) {
 	release, err = atomicfile.Flock(t.Context(), p, atomicfile.Options{})
 	must(t, err)
 	must(t, os.Remove(p))
-	release2, held, err := atomicfile.TryFlock(p, atomicfile.Options{})
-	if !held || err != nil {
-		t.Fatalf("after removal: held %v, err %v", held, err)
-	}
+	release2 := mustTry(t, p, atomicfile.Options{})
 	must(t, release())
 	must(t, release2())
 	if _, err := atomicfile.Flock(t.Context(), filepath.Join(filepath.Dir(p), "no", "dir"), atomicfile.Options{}); !errors.Is(err, fs.ErrNotExist) {
@@ -297,14 +289,8 @@ func TestLockOrder(t *testing.T) {
 	})
 	wg.Wait()
 	must(t, outer())
-	lease, held, err := atomicfile.TryFlock(path("lease"), atomicfile.Options{Rank: atomicfile.RankLease})
-	if !held || err != nil {
-		t.Fatal(held, err)
-	}
-	second, held, err := atomicfile.TryFlock(path("other lease"), atomicfile.Options{Rank: atomicfile.RankLease})
-	if !held || err != nil {
-		t.Fatal(held, err)
-	}
+	lease := mustTry(t, path("lease"), atomicfile.Options{Rank: atomicfile.RankLease})
+	second := mustTry(t, path("other lease"), atomicfile.Options{Rank: atomicfile.RankLease})
 	must(t, second())
 	if _, p := lock(atomicfile.RankLease, path("lease2")); p == nil {
 		t.Error("a lease was waited for")

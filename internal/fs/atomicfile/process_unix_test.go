@@ -156,13 +156,9 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 	if out, err := command("foreign", "published", 0, p, atomicfile.TierExchange).Output(); err == nil {
 		t.Fatalf("the process lived on: %s", out)
 	}
-	if got := content(t, p); got != "first\nours-0\n" {
-		t.Fatalf("the exchange did not happen: %q", got)
-	}
+	holds(t, p, "first\nours-0\n")
 	must(t, appendLine(p, "next", atomicfile.Options{}))
-	if got := content(t, p); got != "first\nforeign\nnext\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "first\nforeign\nnext\n")
 	clean(t, p)
 
 	p = newFile(t, "first\n")
@@ -172,9 +168,7 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 	must(t, unlockedAppend(p, "later"))
 	var kept []string
 	must(t, appendLine(p, "next", atomicfile.Options{Kept: func(p string) { kept = append(kept, p) }}))
-	if got := content(t, p); got != "first\nours-0\nlater\nnext\n" {
-		t.Errorf("got %q", got)
-	}
+	holds(t, p, "first\nours-0\nlater\nnext\n")
 	if len(kept) != 1 || content(t, kept[0]) != "first\nforeign\n" {
 		t.Errorf("kept %v", kept)
 	}
@@ -266,10 +260,7 @@ func TestLeaseEndsWithItsProcessNotItsChildren(t *testing.T) {
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	must(t, syscall.Kill(grandchild, 0))
-	release, held, err := atomicfile.TryFlock(p, atomicfile.Options{})
-	if !held || err != nil {
-		t.Fatalf("after its death: held %v, err %v", held, err)
-	}
+	release := mustTry(t, p, atomicfile.Options{})
 	must(t, release())
 }
 

@@ -22,9 +22,7 @@ func TestQueueElsewhere(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	must(t, os.Symlink(filepath.Dir(p), link))
 	must(t, appendLine(filepath.Join(link, filepath.Base(p)), "third", o))
-	if got := content(t, p); got != "first\nsecond\nthird\n" {
-		t.Errorf("%q", got)
-	}
+	holds(t, p, "first\nsecond\nthird\n")
 	beside, err := os.ReadDir(filepath.Dir(p))
 	if must(t, err); len(beside) != 1 {
 		t.Errorf("beside the file: %v", beside)

@@ -43,9 +43,7 @@ func TestRemove(t *testing.T) {
 	must(t, os.WriteFile(path, []byte("longer"), 0o600))
 	removed, err = atomicfile.Remove(path, id, atomicfile.Options{})
 	is("another file", removed, false, err, "")
-	if got := content(t, path); got != "longer" {
-		t.Errorf("the other file holds %q", got)
-	}
+	holds(t, path, "longer")
 	removed, err = atomicfile.Remove(path+"/below", id, atomicfile.Options{})
 	is("what is below a file", removed, false, err, "remove: ")
 	if errors.Is(err, os.ErrNotExist) {
