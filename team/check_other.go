@@ -6,9 +6,6 @@ import "io/fs"
 
 func foreignOwner(fs.FileInfo) (uid int, other bool) { return 0, false }
 
-// syncDir does nothing: this system cannot flush directories.
-func syncDir(string) error { return nil }
-
 // foreignDevice reports whether a rename may have failed because the two paths are on different
 // volumes. It is always true here: a copy then fails with the real error.
 func foreignDevice(error) bool { return true }

@@ -18,15 +18,6 @@ func foreignOwner(info fs.FileInfo) (uid int, other bool) {
 	return int(stat.Uid), int(stat.Uid) != os.Geteuid()
 }
 
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
-}
-
 // foreignDevice reports that a rename failed because the two places are not on
 // one file system.
 func foreignDevice(err error) bool { return errors.Is(err, syscall.EXDEV) }

@@ -180,10 +180,7 @@ func (t *Team) finishMoves(root *os.Root, dir, what string) error {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), moving(t.name)) {
 			continue
 		}
-		to := filepath.Join(dir, what)
-		for n := 2; exists(to); n++ {
-			to = filepath.Join(dir, fmt.Sprintf("%s-%d", what, n))
-		}
+		to := freePath(filepath.Join(dir, what), "")
 		removeLocks(filepath.Join(root.Name(), e.Name()))
 		if err := copyTree(root, e.Name(), to); err != nil {
 			return err
@@ -231,6 +228,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// freePath is the path of a stem and an ending, or the first one with a number between them where nothing is.
+func freePath(stem, ending string) string {
+	path := stem + ending
+	for n := 2; exists(path); n++ {
+		path = fmt.Sprintf("%s-%d%s", stem, n, ending)
+	}
+	return path
+}
+
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -245,6 +251,13 @@ func leaving(name protocol.TeamName) string { return "." + string(name) + ".dele
 // sweep removes what a process that was killed left of this team: directories it
 // was removing, and those it was making an hour ago.
 func sweep(parent string, name protocol.TeamName, now time.Time) {
+	sweepDirs(parent, now, func(dir string, old bool) bool {
+		return strings.HasPrefix(dir, leaving(name)) || old && strings.HasPrefix(dir, staging(name))
+	})
+}
+
+// sweepDirs removes the directories below parent that are left, by their name and whether they are an hour old.
+func sweepDirs(parent string, now time.Time, left func(name string, old bool) bool) {
 	root, err := os.OpenRoot(parent)
 	if err != nil {
 		return
@@ -252,12 +265,7 @@ func sweep(parent string, name protocol.TeamName, now time.Time) {
 	defer root.Close()
 	entries, _ := os.ReadDir(parent)
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !e.IsDir() {
-			continue
-		}
-		old := now.Sub(info.ModTime()) > time.Hour
-		if strings.HasPrefix(e.Name(), leaving(name)) || old && strings.HasPrefix(e.Name(), staging(name)) {
+		if info, err := e.Info(); err == nil && e.IsDir() && left(e.Name(), now.Sub(info.ModTime()) > time.Hour) {
 			_ = root.RemoveAll(e.Name())
 		}
 	}

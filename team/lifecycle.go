@@ -74,9 +74,6 @@ func (t *Team) create(ctx context.Context, c *Config, as layout.Layout) error {
 		}
 		return err
 	}
-	if t.o.Sync == atomicfile.SyncFull {
-		return syncDir(t.root.teams())
-	}
 	return nil
 }
 

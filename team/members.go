@@ -78,11 +78,8 @@ func (t *Team) Remove(ctx context.Context, name protocol.MemberName, at time.Tim
 	if at.IsZero() {
 		at = t.now()
 	}
-	return t.update(ctx, "remove", func(c *Config) error {
-		m, ok := c.Member(name)
+	return t.updateMember(ctx, "remove", name, func(c *Config, m *Member) error {
 		switch {
-		case !ok:
-			return &NotFoundError{What: "member", Name: string(name), Near: c.Near(string(name))}
 		case m.IsLead():
 			return ErrLead
 		case c.Dialect() == DialectSession:

@@ -54,11 +54,8 @@ func moveFile(from, to, name string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	target := filepath.Join(to, name)
-	for n := 2; exists(target); n++ {
-		ext := filepath.Ext(name)
-		target = filepath.Join(to, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
-	}
+	ext := filepath.Ext(name)
+	target := freePath(filepath.Join(to, strings.TrimSuffix(name, ext)), ext)
 	source := filepath.Join(from, name)
 	if err := os.Rename(source, target); err == nil || !foreignDevice(err) {
 		return err

@@ -31,11 +31,7 @@ func (t *Team) putFilesAway(name protocol.MemberName) (string, error) {
 	if err := os.MkdirAll(t.archive(), 0o700); err != nil {
 		return "", err
 	}
-	stem := filepath.Join(t.archive(), fmt.Sprintf("%s-%s", name, t.now().UTC().Format("20060102T150405.000Z")))
-	place := stem
-	for n := 2; exists(place); n++ {
-		place = fmt.Sprintf("%s-%d", stem, n)
-	}
+	place := freePath(t.archiveStem(name), "")
 	// A link is moved as a link.
 	if err := os.Rename(dir, place); err == nil || !foreignDevice(err) {
 		return place, err

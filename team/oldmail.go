@@ -121,6 +121,11 @@ func (t *Team) archive() string {
 	return cmp.Or(t.kept, filepath.Join(t.root.TeamDir(t.name), archiveName))
 }
 
+// archiveStem begins the name of what a member leaves in the archive now.
+func (t *Team) archiveStem(name protocol.MemberName) string {
+	return filepath.Join(t.archive(), fmt.Sprintf("%s-%s", name, t.now().UTC().Format("20060102T150405.000Z")))
+}
+
 // pending is the copy of mail that may not have been removed from its mailbox yet.
 func (t *Team) pending(name protocol.MemberName, b box) string {
 	return filepath.Join(t.archive(), "."+string(name)+b.extension+".pending")
@@ -148,7 +153,7 @@ func (t *Team) writeCopy(name protocol.MemberName, b box, data []byte) error {
 	}
 	o := t.o
 	o.MaxSize, o.Perm = maxBox, 0o600
-	o.Sync = max(o.Sync, atomicfile.SyncData) // it is about to be the only one
+	o.Sync = atomicfile.SyncData // it is about to be the only one
 	return atomicfile.WriteFile(t.pending(name, b), data, o)
 }
 
@@ -160,16 +165,9 @@ func (t *Team) nameCopy(name protocol.MemberName, b box) (place string, err erro
 	if !isFile(from) {
 		return "", nil
 	}
-	stem := filepath.Join(t.archive(), fmt.Sprintf("%s-%s", name, t.now().UTC().Format("20060102T150405.000Z")))
-	place = stem + b.extension
-	for n := 2; exists(place); n++ {
-		place = fmt.Sprintf("%s-%d%s", stem, n, b.extension)
-	}
+	place = freePath(t.archiveStem(name), b.extension)
 	if err := os.Rename(from, place); err != nil {
 		return "", err
-	}
-	if t.o.Sync == atomicfile.SyncFull {
-		return place, syncDir(t.archive())
 	}
 	return place, nil
 }

@@ -27,7 +27,7 @@ func precheck(ctx context.Context, in io.Reader) (done bool, err error) {
 	}
 	plain, err := plainOf(f, start)
 	if err == nil {
-		err = headers(ctx, tar.NewReader(plain))
+		err = headers(ctx, plain)
 	}
 	_, serr := f.Seek(start, io.SeekStart)
 	return true, errors.Join(err, serr)
@@ -50,29 +50,19 @@ func plainOf(f io.ReadSeeker, start int64) (io.Reader, error) {
 }
 
 // headers checks for entries that a backup must have and for entries that it must not have.
-func headers(ctx context.Context, tr *tar.Reader) error {
+func headers(ctx context.Context, plain io.Reader) error {
 	x := &unpacker{u: &Unpacked{}, names: map[string]bool{}}
 	registry, ours, sums := false, false, false
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return &BackupError{Why: err.Error()}
-		}
+	err := eachEntry(ctx, plain, func(h *tar.Header, _ io.Reader) error {
 		name, err := x.admit(h)
-		if err != nil {
-			return err
-		}
 		ours = ours || name == headerName && x.entries == 1
 		sums = sums || name == sumsName
 		registry = registry || isRegistry(name)
-	}
+		return err
+	})
 	switch {
+	case err != nil:
+		return err
 	case !registry:
 		return &BackupError{Why: "holds no teams/<team>/" + configName}
 	case ours && !sums:

@@ -64,7 +64,7 @@ func (t *Team) notFound() error {
 	for i, n := range names {
 		all[i] = string(n)
 	}
-	return &NotFoundError{What: "team", Name: string(t.name), Near: near(string(t.name), all, nil)}
+	return &NotFoundError{What: "team", Name: string(t.name), Near: Near(string(t.name), all)}
 }
 
 // Name is the team's name: that of its directory.

@@ -79,9 +79,6 @@ func (u *Unpacked) restore(ctx context.Context, t *Team, edit func(*Config)) err
 		return err
 	}
 	t.step("team placed")
-	if t.o.Sync == atomicfile.SyncFull {
-		return syncDir(t.root.teams())
-	}
 	return nil
 }
 

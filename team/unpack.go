@@ -90,18 +90,7 @@ const unpacking = ".restore-"
 
 // sweepUnpacked removes what killed processes left an hour ago.
 func sweepUnpacked(parent string, now time.Time) {
-	root, err := os.OpenRoot(parent)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	entries, _ := os.ReadDir(parent)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), unpacking) && now.Sub(info.ModTime()) > time.Hour {
-			_ = root.RemoveAll(e.Name())
-		}
-	}
+	sweepDirs(parent, now, func(name string, old bool) bool { return old && strings.HasPrefix(name, unpacking) })
 }
 
 // Close removes what was not placed, and the directories that were made for it and have
@@ -139,6 +128,25 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader, twice bool) error {
 		return err
 	}
 	x := &unpacker{u: u, names: map[string]bool{}, dirs: map[string]bool{}, files: map[string]bool{}, sums: map[string]string{}}
+	err = eachEntry(ctx, plain, func(h *tar.Header, r io.Reader) error {
+		err := x.entry(h, r)
+		if err == nil && x.entries >= maxBefore && !x.named && !twice {
+			err = &BackupError{Why: fmt.Sprintf("holds no teams/<team>/%s among its first %d entries", configName, maxBefore)}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The checksum of a gzip stream is at its end: read up to it.
+	if _, err := io.Copy(io.Discard, io.LimitReader(plain, 1<<20)); err != nil {
+		return &BackupError{Why: err.Error()}
+	}
+	return x.finish()
+}
+
+// eachEntry calls each with the entries of a tar, and with what gives their content.
+func eachEntry(ctx context.Context, plain io.Reader, each func(*tar.Header, io.Reader) error) error {
 	tr := tar.NewReader(plain)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -146,23 +154,15 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader, twice bool) error {
 		}
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
 			return &BackupError{Why: err.Error()}
 		}
-		if err := x.entry(h, tr); err != nil {
+		if err := each(h, tr); err != nil {
 			return err
 		}
-		if x.entries >= maxBefore && !x.named && !twice {
-			return &BackupError{Why: fmt.Sprintf("holds no teams/<team>/%s among its first %d entries", configName, maxBefore)}
-		}
 	}
-	// The checksum of a gzip stream is at its end: read up to it.
-	if _, err := io.Copy(io.Discard, io.LimitReader(plain, 1<<20)); err != nil {
-		return &BackupError{Why: err.Error()}
-	}
-	return x.finish()
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}
