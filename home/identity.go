@@ -117,8 +117,7 @@ func (h Home) fits(dir string, o *opened) bool {
 
 // starved reports an error that is about a missing resource and not about the file.
 func starved(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
+	return errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // others lists the other sources for the team of a directory.

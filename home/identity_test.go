@@ -51,8 +51,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := h.Find("file:///a", "api")
-		var broken *home.BrokenError
-		if !errors.As(err, &broken) || broken.Path != d.Path || len(got) != 0 {
+		if broken, ok := errors.AsType[*home.BrokenError](err); !ok || broken.Path != d.Path || len(got) != 0 {
 			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
 		}
 		known, err := h.List()

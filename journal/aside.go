@@ -48,8 +48,7 @@ func (j *File) fold1(r Record) error {
 	}
 	j.named(r)
 	err := t.Apply(r)
-	var future *FutureError
-	if err == nil || errors.As(err, &future) || !t.MaySetAside(r.Kind) {
+	if err == nil || errors.As(err, new(*FutureError)) || !t.MaySetAside(r.Kind) {
 		return err
 	}
 	j.aside.add(Repaired{Aside: r.Seq, Kind: r.Kind, Why: err.Error()}, false)
@@ -66,7 +65,7 @@ func (j *File) named(r Record) {
 
 // unnamed drafts the repaired records that name what this reading has set aside.
 func (j *File) unnamed() (ds []Draft) {
-	for _, b := range slices.SortedFunc(maps.Values(j.aside.skip), func(a, b Repaired) int { return cmp.Compare(a.Aside, b.Aside) }) {
+	for _, b := range j.Aside() {
 		if !j.aside.named[b.Aside] {
 			ds = append(ds, Draft{Kind: KindRepaired, Body: b})
 		}
@@ -83,12 +82,11 @@ func (j *File) Aside() []Repaired {
 // contradicted ends the use of a journal whose fold refuses a record of a kind that may not be left
 // out.
 func (j *File) contradicted(seg, line int, r Record, err error) error {
-	var future *FutureError
 	switch {
 	case j.tentative() == nil:
 		j.sticky = err
 		return err
-	case errors.As(err, &future):
+	case errors.As(err, new(*FutureError)):
 		j.sticky = fmt.Errorf("journal %s, seq %d: %w", r.Journal, r.Seq, err)
 		return j.sticky
 	}
@@ -122,7 +120,7 @@ func (j *File) fresh() {
 	if j.at.seq > j.least.seq {
 		j.least = j.at
 	}
-	j.at = position{chain: chain{name: j.at.name, genesis: j.at.genesis, head: j.at.genesis, epochs: epochs{}}, seg: 1}
+	j.at = position{chain: j.at.first(), seg: 1}
 	j.id, j.size, j.mod, j.folded, j.aside.again = fileID{}, 0, time.Time{}, 0, false
 }
 

@@ -31,8 +31,7 @@ func TestFlip(t *testing.T) {
 			}
 			n, _ := s.whole(off)
 			same(t, "prefix", folded, s.recs[:n])
-			var newer *journal.FutureError
-			if errors.As(err, &newer) {
+			if errors.As(err, new(*journal.FutureError)) {
 				future++
 				continue
 			}
@@ -144,8 +143,7 @@ func TestFuture(t *testing.T) {
 	for _, newer := range []string{`{"v":2,"shape":"new"}`, `{"v":10}`, `{"v":2,"must":false,` + string(s.lines[0][14:len(s.lines[0])-1])} {
 		s.put(t, append(s.bytes[:len(s.bytes):len(s.bytes)], newer+"\n"...))
 		folded, err := refused(t, s.dir)
-		var f *journal.FutureError
-		if !errors.As(err, &f) || !strings.Contains(err.Error(), "upgrade") {
+		if !errors.As(err, new(*journal.FutureError)) || !strings.Contains(err.Error(), "upgrade") {
 			t.Errorf("%s: %v", newer, err)
 		}
 		same(t, "before it", folded, s.recs)
@@ -228,8 +226,7 @@ func TestSegmentsMixed(t *testing.T) {
 		must(t, os.Remove(segment(d, i)))
 		folded, err := refused(t, d)
 		same(t, "nothing", folded, nil)
-		var b *journal.BrokenError
-		if !errors.As(err, &b) || b.File != filepath.Base(segment(d, i)) {
+		if b, ok := errors.AsType[*journal.BrokenError](err); !ok || b.File != filepath.Base(segment(d, i)) {
 			t.Fatalf("segment %d missing: %v", i, err)
 		}
 		restore()
@@ -279,8 +276,7 @@ func TestForged(t *testing.T) {
 	}
 	must(t, os.Rename(filepath.Join(d.Path, "leader"), filepath.Join(d.Path, "feed")))
 	_, err := d.Open("feed", nil, quick)
-	var b *journal.BrokenError
-	if !errors.As(err, &b) || b.Journal != "feed" || b.Seq != 1 {
+	if b, ok := errors.AsType[*journal.BrokenError](err); !ok || b.Journal != "feed" || b.Seq != 1 {
 		t.Errorf("under another name: %v", err)
 	}
 }

@@ -19,8 +19,12 @@ type chain struct {
 type epochs map[string]uint64
 
 func newChain(uid string, name Name) chain {
-	g := Genesis(uid, name)
-	return chain{name: name, genesis: g, head: g, epochs: epochs{}}
+	return chain{name: name, genesis: Genesis(uid, name)}.first()
+}
+
+// first is the beginning of the chain.
+func (c chain) first() chain {
+	return chain{name: c.name, genesis: c.genesis, head: c.genesis, epochs: epochs{}}
 }
 
 // stale refuses a writer whose successor has written.

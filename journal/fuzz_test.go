@@ -70,10 +70,9 @@ func FuzzRefresh(f *testing.F) {
 			return
 		}
 		_, err = j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
-		var stale *journal.StaleError
 		if err == nil {
 			same(t, "on disk", verified(t, d), fold.Records)
-		} else if !errors.As(err, &stale) {
+		} else if !errors.As(err, new(*journal.StaleError)) {
 			t.Fatal(err)
 		}
 	})

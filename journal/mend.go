@@ -49,7 +49,7 @@ func (j *File) whole(ctx context.Context) error {
 		was = j.least
 	}
 	w := &witness{at: was}
-	n := &File{dir: j.dir, fold: w, o: j.o, at: position{chain: chain{name: j.at.name, genesis: j.at.genesis, head: j.at.genesis, epochs: epochs{}}, seg: 1}}
+	n := &File{dir: j.dir, fold: w, o: j.o, at: position{chain: j.at.first(), seg: 1}}
 	if err := n.checkDir(); err != nil {
 		return err
 	}

@@ -59,11 +59,10 @@ func TestReplaced(t *testing.T) {
 			j, fold := open(t, s.dir, quick)
 			must(t, change(s, segment(s.dir, 1)))
 			err := j.Refresh(t.Context())
-			var b *journal.BrokenError
-			if !errors.As(err, &b) {
+			if !errors.As(err, new(*journal.BrokenError)) {
 				t.Fatalf("Refresh = %v", err)
 			}
-			if _, aerr := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil }); !errors.As(aerr, &b) {
+			if _, aerr := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil }); !errors.As(aerr, new(*journal.BrokenError)) {
 				t.Fatalf("Append = %v", aerr)
 			}
 			same(t, "the fold", fold.Records, s.recs)
@@ -106,8 +105,7 @@ func TestLocked(t *testing.T) {
 	release, err := atomicfile.Flock(context.Background(), filepath.Join(d.Path, "leader", "lock"), atomicfile.Options{})
 	must(t, err)
 	_, err = j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil })
-	var locked *atomicfile.LockedError
-	if !errors.As(err, &locked) {
+	if !errors.As(err, new(*atomicfile.LockedError)) {
 		t.Errorf("Append = %v", err)
 	}
 	refresh(t, j)

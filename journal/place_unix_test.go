@@ -69,14 +69,13 @@ func TestUntrusted(t *testing.T) {
 			journaltest.Append(t, j, someone, journaltest.Note(1))
 			must(t, tt.change(filepath.Join(d.Path, "leader", tt.file)))
 			folded, err := refused(t, d)
-			var b *journal.BrokenError
-			if !errors.As(err, &b) || len(folded) != 0 {
+			if !errors.As(err, new(*journal.BrokenError)) || len(folded) != 0 {
 				t.Fatalf("Open = %v, %d records", err, len(folded))
 			}
 			if tt.file == "." {
 				return
 			}
-			if err := j.Refresh(t.Context()); !errors.As(err, &b) {
+			if err := j.Refresh(t.Context()); !errors.As(err, new(*journal.BrokenError)) {
 				t.Errorf("Refresh = %v", err)
 			}
 		})
@@ -100,13 +99,12 @@ func TestUntrustedNew(t *testing.T) {
 		target := filepath.Join(t.TempDir(), "target")
 		must(t, os.Symlink(target, filepath.Join(d.Path, "leader", name)))
 		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
-		var b *journal.BrokenError
 		if name == "lock" { // a file that is not regular cannot be locked, so it is set aside
 			kept, _ := filepath.Glob(filepath.Join(d.Path, "leader", "lock-*"))
 			if to, lerr := os.Readlink(strings.Join(kept, "")); err != nil || lerr != nil || to != target {
 				t.Errorf("%s: %v; set aside %v, %v", name, err, kept, lerr)
 			}
-		} else if !errors.As(err, &b) {
+		} else if !errors.As(err, new(*journal.BrokenError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {

@@ -303,8 +303,7 @@ func (j *File) accept(at position, raw []byte) (line, error) {
 		return l, nil
 	}
 	body, err := j.readBody(*l.Ref)
-	var b *breach
-	if errors.As(err, &b) {
+	if b, ok := errors.AsType[*breach](err); ok {
 		b.seq, b.raw = l.Seq, bytes.Clone(raw)
 	}
 	l.Body = body

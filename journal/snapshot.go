@@ -51,19 +51,27 @@ func (j *File) restore() {
 	if err != nil || j.o.Whole && !bytes.HasPrefix(b, []byte(j.saved)) {
 		return
 	}
-	if err := j.restoreFrom(s, b); err != nil && !j.o.ReadOnly {
+	if err := j.restoreFrom(s, path, b); err != nil && !j.o.ReadOnly {
 		_ = os.Remove(path) // best effort: it is not used, and replaced later
 	}
 }
 
-func (j *File) restoreFrom(s Snapshotter, b []byte) error {
+// parseSnapshot reads a snapshot file and checks its sum.
+func parseSnapshot(path string, b []byte) (h snapshot, state []byte, err error) {
 	sum, b, _ := bytes.Cut(b, []byte("\n"))
 	if string(sum) != hexSum(b) {
-		return errSnapshot
+		return h, nil, fmt.Errorf("%s does not have its sum: it was changed", filepath.Base(path))
 	}
 	head, state, _ := bytes.Cut(b, []byte("\n"))
-	var h snapshot
 	if err := json.Unmarshal(head, &h); err != nil {
+		return h, nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return h, state, nil
+}
+
+func (j *File) restoreFrom(s Snapshotter, path string, b []byte) error {
+	h, state, err := parseSnapshot(path, b)
+	if err != nil {
 		return err
 	}
 	if h.Fold != s.FoldVersion() || h.Journal != j.at.name || h.Genesis != j.at.genesis {
@@ -154,14 +162,9 @@ func (d Dir) CheckSnapshot(name Name, fold Snapshotter, o Options) (there bool, 
 	if err != nil {
 		return true, err
 	}
-	sum, b, _ := bytes.Cut(b, []byte("\n"))
-	if string(sum) != hexSum(b) {
-		return true, fmt.Errorf("%s does not have its sum: it was changed", filepath.Base(path))
-	}
-	head, state, _ := bytes.Cut(b, []byte("\n"))
-	var h snapshot
-	if err := json.Unmarshal(head, &h); err != nil {
-		return true, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	h, state, err := parseSnapshot(path, b)
+	if err != nil {
+		return true, err
 	}
 	w := &watched{Snapshotter: fold, at: h.Seq}
 	f, err := d.Open(name, w, o)

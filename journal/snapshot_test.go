@@ -122,8 +122,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatalf("%d records applied", f.applied)
 	}
 	_, err := j.Append(t.Context(), stale, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
-	var refused *journal.StaleError
-	if !errors.As(err, &refused) {
+	if !errors.As(err, new(*journal.StaleError)) {
 		t.Errorf("an older epoch after a snapshot: %v", err)
 	}
 	journaltest.Append(t, j, someoneElse, journaltest.Note(7), journal.Draft{Kind: "large", Body: strings.Repeat("x", 10000)})

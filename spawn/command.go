@@ -133,9 +133,8 @@ func (c Command) start() (*run, error) {
 func (r *run) wait(cmd *exec.Cmd) {
 	defer close(r.exited)
 	err := cmd.Wait()
-	r.exit = exitOf(cmd.ProcessState)
-	var status *exec.ExitError
-	if !errors.As(err, &status) {
+	r.exit = ExitOf(cmd.ProcessState)
+	if !errors.As(err, new(*exec.ExitError)) {
 		r.waitErr = err
 	}
 }

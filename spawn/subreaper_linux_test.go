@@ -157,8 +157,7 @@ func TestReapOrphansBesideCommands(t *testing.T) {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env = env
 		err := cmd.Run()
-		var status *exec.ExitError
-		if i > 0 && !errors.As(err, &status) || i == 0 && err != nil || cmd.ProcessState.ExitCode() != i {
+		if i > 0 && !errors.As(err, new(*exec.ExitError)) || i == 0 && err != nil || cmd.ProcessState.ExitCode() != i {
 			t.Errorf("exit %d: %v", i, err)
 		}
 	}

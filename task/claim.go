@@ -123,8 +123,7 @@ func (l *List) ClaimNext(ctx context.Context, owner protocol.MemberName) (t Task
 				continue
 			}
 			t, err = l.take(ctx, c.ID, owner)
-			var taken *StateError
-			if !errors.As(err, &taken) { // by a program that does not lock
+			if !errors.As(err, new(*StateError)) { // by a program that does not lock
 				return err
 			}
 		}

@@ -32,8 +32,7 @@ func Example() {
 		panic(err)
 	}
 	_, err = list.Claim(ctx, test.ID, "tester")
-	var state *task.StateError
-	fmt.Println(errors.As(err, &state), err)
+	fmt.Println(errors.As(err, new(*task.StateError)), err)
 
 	_, err = list.Claim(ctx, build.ID, "builder")
 	fmt.Println(err)

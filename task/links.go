@@ -212,8 +212,7 @@ func (l *List) mirror(ctx context.Context, id ID, blocks, blockedBy change, own 
 				}
 				return nil
 			})
-			var gone *NotFoundError
-			if err != nil && !errors.As(err, &gone) {
+			if err != nil && !errors.As(err, new(*NotFoundError)) {
 				return err
 			}
 		}

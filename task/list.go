@@ -92,11 +92,10 @@ func (l *List) All(ctx context.Context) (tasks []Task, problems []string, err er
 	}
 	for _, id := range ids {
 		t, found, err := l.read(ctx, id, true)
-		var gone *NotFoundError
 		switch {
 		case err == nil:
 			tasks = append(tasks, t)
-		case errors.As(err, &gone): // removed meanwhile
+		case errors.As(err, new(*NotFoundError)): // removed meanwhile
 		case ctx.Err() != nil:
 			return nil, nil, ctx.Err()
 		default:
@@ -133,8 +132,7 @@ func (l *List) read(ctx context.Context, id ID, locked bool) (t Task, problems [
 		}
 		return err
 	})
-	var torn *CorruptError
-	if !locked || !errors.As(err, &torn) {
+	if !locked || !torn(err) {
 		return t, problems, err
 	}
 	looked := atomicfile.Edit(ctx, l.path(id), l.options(atomicfile.RankTask), func(v atomicfile.View) ([]atomicfile.Splice, error) {
@@ -145,8 +143,7 @@ func (l *List) read(ctx context.Context, id ID, locked bool) (t Task, problems [
 		t, problems, err = l.parse(id, data)
 		return nil, err
 	})
-	var held *atomicfile.LockedError
-	if looked == nil || errors.As(looked, &torn) || errors.As(looked, &held) {
+	if looked == nil || torn(looked) || errors.As(looked, new(*atomicfile.LockedError)) {
 		return t, problems, l.failed("read", id, looked)
 	}
 	return Task{}, nil, err
@@ -156,8 +153,7 @@ func (l *List) read(ctx context.Context, id ID, locked bool) (t Task, problems [
 func (l *List) parse(id ID, data []byte) (Task, []string, error) {
 	t, problems, err := Parse(data)
 	if err != nil {
-		var bad *CorruptError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*CorruptError](err); ok {
 			bad.Path = l.path(id)
 		}
 		return Task{}, nil, err
@@ -173,11 +169,8 @@ func (l *List) parse(id ID, data []byte) (Task, []string, error) {
 
 // failed gives an error its operation, or turns it into a *NotFoundError.
 func (l *List) failed(op string, id ID, err error) error {
-	var corrupt *CorruptError
-	var gone *NotFoundError
-	var state *StateError
 	switch {
-	case err == nil || errors.As(err, &corrupt) || errors.As(err, &gone) || errors.As(err, &state):
+	case err == nil || torn(err) || errors.As(err, new(*NotFoundError)) || errors.As(err, new(*StateError)):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(l.path(id)); errors.Is(err, fs.ErrNotExist) {
@@ -189,8 +182,7 @@ func (l *List) failed(op string, id ID, err error) error {
 
 // torn reports an error that another program's write in place explains.
 func torn(err error) bool {
-	var corrupt *CorruptError
-	return errors.As(err, &corrupt)
+	return errors.As(err, new(*CorruptError))
 }
 
 // edit changes one task file under its lock.

@@ -96,8 +96,7 @@ func ids(tasks []task.Task) []task.ID {
 // refused checks that err is a *StateError for this reason.
 func refused(t *testing.T, what string, err error, why string, tasks ...task.ID) {
 	t.Helper()
-	var state *task.StateError
-	if !errors.As(err, &state) || state.Why != why || !slices.Equal(state.Tasks, tasks) {
+	if state, ok := errors.AsType[*task.StateError](err); !ok || state.Why != why || !slices.Equal(state.Tasks, tasks) {
 		t.Errorf("%s: %v, want %s %v", what, err, why, tasks)
 	}
 }
@@ -391,8 +390,7 @@ func TestUpdate(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
 		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
 	}
-	var missing *task.NotFoundError
-	if _, err := l.Update(t.Context(), "2", func(*task.Task) error { return nil }); !errors.As(err, &missing) {
+	if _, err := l.Update(t.Context(), "2", func(*task.Task) error { return nil }); !errors.As(err, new(*task.NotFoundError)) {
 		t.Error(err)
 	}
 	if slices.Contains(files(t, dir), "2.json") {
@@ -477,9 +475,8 @@ func TestDelete(t *testing.T) {
 	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {
 		t.Errorf("its blocker is gone: %v", err)
 	}
-	var missing *task.NotFoundError
 	for _, id := range []task.ID{"1", "x", ""} {
-		if err := l.Delete(t.Context(), id); !errors.As(err, &missing) {
+		if err := l.Delete(t.Context(), id); !errors.As(err, new(*task.NotFoundError)) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

@@ -55,8 +55,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := call()
-		var locked *task.LockedError
-		if errors.As(err, &locked) != waits || !waits && err != nil {
+		if errors.As(err, new(*task.LockedError)) != waits || !waits && err != nil {
 			t.Errorf("%s while %s is held: %v", what, lock, err)
 		}
 		if err := os.Remove(lock); err != nil {

@@ -65,13 +65,12 @@ func id(n int) task.ID { return task.ID(strconv.Itoa(n)) }
 
 func why(err error) string {
 	var state *task.StateError
-	var missing *task.NotFoundError
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &state):
 		return state.Why
-	case errors.As(err, &missing):
+	case errors.As(err, new(*task.NotFoundError)):
 		return task.TaskNotFound
 	}
 	return "unexpected: " + err.Error()

@@ -101,8 +101,7 @@ func ReadState(dir string) (State, error) {
 	}
 	object, err := jsonobj.Parse(data)
 	if err != nil {
-		var bad *jsonobj.Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*jsonobj.Error](err); ok {
 			return State{}, &CorruptError{Path: path, Offset: bad.Offset, Why: bad.Why}
 		}
 		return State{}, fmt.Errorf("task: state: %w", err)

@@ -178,9 +178,8 @@ func (l *List) Blockers(ctx context.Context, id ID) ([]ID, error) {
 func (l *List) blockers(ctx context.Context, t *Task) (open []ID, err error) {
 	for _, id := range t.BlockedBy {
 		b, _, err := l.read(ctx, id, false)
-		var gone *NotFoundError
 		switch {
-		case errors.As(err, &gone), slices.Contains(open, id):
+		case errors.As(err, new(*NotFoundError)), slices.Contains(open, id):
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil || b.open():
@@ -198,8 +197,7 @@ func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error)
 		}
 		return fn(t)
 	})
-	var gone *NotFoundError
-	if errors.As(err, &gone) {
+	if errors.As(err, new(*NotFoundError)) {
 		return Task{}, &StateError{ID: id, Why: TaskNotFound}
 	}
 	return t, err
@@ -236,9 +234,8 @@ func (l *List) ReleaseNoted(ctx context.Context, owner protocol.MemberName, note
 			}
 			return nil
 		})
-		var gone *NotFoundError
 		switch {
-		case errors.As(err, &gone):
+		case errors.As(err, new(*NotFoundError)):
 		case err != nil:
 			failed = append(failed, err)
 		case mine:

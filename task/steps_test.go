@@ -45,8 +45,7 @@ func TestAssign(t *testing.T) {
 	if _, _, err := l.Assign(t.Context(), "1", "w", "../w", noon); err == nil {
 		t.Error("by is a path")
 	}
-	var missing *task.NotFoundError
-	if _, _, err := l.Assign(t.Context(), "2", "w", protocol.Lead, noon); !errors.As(err, &missing) {
+	if _, _, err := l.Assign(t.Context(), "2", "w", protocol.Lead, noon); !errors.As(err, new(*task.NotFoundError)) {
 		t.Error(err)
 	}
 	if _, err := l.Update(t.Context(), "1", func(t *task.Task) error { t.Owner, t.Status = "w", task.Completed; return nil }); err != nil {
@@ -70,8 +69,7 @@ func TestSteps(t *testing.T) {
 		t.Helper()
 		_, err := steps[step](id, m)
 		refused(t, step+" "+string(id)+" by "+string(m), err, why, tasks...)
-		var missing *task.NotFoundError
-		if errors.As(err, &missing) != (why == task.TaskNotFound) {
+		if errors.As(err, new(*task.NotFoundError)) != (why == task.TaskNotFound) {
 			t.Errorf("%s %s: not found is also a *NotFoundError: %v", step, id, err)
 		}
 	}
@@ -155,8 +153,7 @@ func TestRelease(t *testing.T) {
 	if diff := cmp.Diff([]task.ID{"1", "2", "3"}, got); diff != "" {
 		t.Error(diff)
 	}
-	var bad *task.CorruptError
-	if !errors.As(err, &bad) {
+	if !errors.As(err, new(*task.CorruptError)) {
 		t.Errorf("what could not be read is reported: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "7.json")); err != nil {
@@ -230,8 +227,7 @@ func TestState(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, "task-status.json"), content)
 		got, err := task.ReadState(dir)
-		var bad *task.CorruptError
-		if ok && (err != nil || got != task.State{}) || !ok && !errors.As(err, &bad) {
+		if ok && (err != nil || got != task.State{}) || !ok && !errors.As(err, new(*task.CorruptError)) {
 			t.Errorf("%s: %+v %v", content, got, err)
 		}
 	}

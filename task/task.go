@@ -219,8 +219,7 @@ func (t *Task) checkMetadata() error {
 func Parse(data []byte) (t Task, problems []string, err error) {
 	object, err := jsonobj.Parse(data)
 	if err != nil {
-		var bad *jsonobj.Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*jsonobj.Error](err); ok {
 			return Task{}, nil, &CorruptError{Offset: bad.Offset, Why: bad.Why}
 		}
 		return Task{}, nil, err

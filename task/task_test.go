@@ -173,8 +173,7 @@ func TestParseReports(t *testing.T) {
 	}
 	for in, offset := range map[string]int64{``: 0, `[]`: 0, `{"id":"1"}}`: 10, `{"id":"1`: 8} {
 		_, _, err := task.Parse([]byte(in))
-		var bad *task.CorruptError
-		if !errors.As(err, &bad) || bad.Offset != offset {
+		if bad, ok := errors.AsType[*task.CorruptError](err); !ok || bad.Offset != offset {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
@@ -271,8 +270,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, _, err := task.Parse(data)
 		if err != nil {
-			var bad *task.CorruptError
-			if !errors.As(err, &bad) || bad.Offset < 0 || bad.Offset > int64(len(data)) {
+			if bad, ok := errors.AsType[*task.CorruptError](err); !ok || bad.Offset < 0 || bad.Offset > int64(len(data)) {
 				t.Fatalf("%T %v", err, err)
 			}
 			return

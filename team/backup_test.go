@@ -351,8 +351,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for what, a := range attacks(t) {
 		r := newRoot(t)
 		_, err := unpack(t, r, a.data, "api")
-		var bad *team.BackupError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), a.want) {
+		if !errors.As(err, new(*team.BackupError)) || !strings.Contains(err.Error(), a.want) {
 			t.Errorf("%s: %v, want %q", what, err, a.want)
 		}
 		if left := tree(t, filepath.Dir(r.Path)); !slices.Equal(left, nil) {
@@ -634,8 +633,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 			err = u.Close()
 		}
-		var bad *team.BackupError
-		if err != nil && !errors.As(err, &bad) {
+		if err != nil && !errors.As(err, new(*team.BackupError)) {
 			t.Errorf("%v", err)
 		}
 		if left := fmt.Sprint(tree(t, base)); left != "[]" {

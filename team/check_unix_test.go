@@ -97,8 +97,7 @@ func TestFIFOsDoNotBlock(t *testing.T) {
 		if names, err := r.Names(); err != nil || slices.Contains(names, "api") {
 			t.Errorf("%q %v", names, err)
 		}
-		var gone *team.NotFoundError
-		if errors.As(errLoad, &gone) {
+		if errors.As(errLoad, new(*team.NotFoundError)) {
 			t.Errorf("not gone: %v", errLoad)
 		}
 	}()

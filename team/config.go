@@ -280,8 +280,7 @@ func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
 func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 	object, err := jsonobj.Parse(data)
 	if err != nil {
-		var bad *jsonobj.Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*jsonobj.Error](err); ok {
 			return nil, nil, &CorruptError{Offset: bad.Offset, Why: bad.Why}
 		}
 		return nil, nil, err

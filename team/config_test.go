@@ -328,8 +328,7 @@ func TestProblems(t *testing.T) {
 	}
 	for in, offset := range map[string]int64{``: 0, `[]`: 0, `{"name":"a","members":{}}`: 0, `{"name":"a"}}`: 12, `{"name":"a","mem`: 16} {
 		_, _, err := team.ParseConfig([]byte(in))
-		var bad *team.CorruptError
-		if !errors.As(err, &bad) || bad.Offset != offset {
+		if bad, ok := errors.AsType[*team.CorruptError](err); !ok || bad.Offset != offset {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

@@ -144,11 +144,10 @@ func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomi
 	if target := filepath.Join(parent, name, lock); isFile(target) {
 		o := t.o
 		o.Rank = rank
-		var locked *LockedError
 		switch held, err := atomicfile.Lock(ctx, target, o); {
 		case err == nil:
 			release = held
-		case !despite || ctx.Err() != nil || !errors.As(err, &locked):
+		case !despite || ctx.Err() != nil || !errors.As(err, new(*LockedError)):
 			return err
 		}
 	}

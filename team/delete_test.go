@@ -60,8 +60,7 @@ func TestMoveTo(t *testing.T) {
 			if got := children(t, filepath.Dir(r.TeamDir("api"))); !slices.Equal(got, []string{"api-2"}) {
 				t.Errorf("%s: %q is left", what, got)
 			}
-			var gone *team.NotFoundError
-			if err := tm.MoveTo(t.Context(), dir, tasks); !errors.As(err, &gone) {
+			if err := tm.MoveTo(t.Context(), dir, tasks); !errors.As(err, new(*team.NotFoundError)) {
 				t.Errorf("%s: again: %v", what, err)
 			}
 		}
@@ -81,8 +80,7 @@ func TestMoveToDespiteALock(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(r.Path, lock), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		var locked *team.LockedError
-		if err := tm.Delete(t.Context(), true); !errors.As(err, &locked) || !isThere(r.ConfigPath("api")) {
+		if err := tm.Delete(t.Context(), true); !errors.As(err, new(*team.LockedError)) || !isThere(r.ConfigPath("api")) {
 			t.Errorf("delete beside %s: %v", lock, err)
 		}
 		dir := t.TempDir()

@@ -40,8 +40,7 @@ func Example() {
 	fmt.Println(c.Present())
 
 	_, err = team.Open(root, "apis", team.Options{})
-	var missing *team.NotFoundError
-	fmt.Println(errors.As(err, &missing), err)
+	fmt.Println(errors.As(err, new(*team.NotFoundError)), err)
 	// Output:
 	// tester@api blue
 	// tester-2@api green

@@ -30,8 +30,7 @@ func FuzzParseConfig(f *testing.F) {
 		team.Validate(data)
 		c, _, err := team.ParseConfig(data)
 		if err != nil {
-			var bad *team.CorruptError
-			if !errors.As(err, &bad) || bad.Offset < 0 || bad.Offset > int64(len(data)) {
+			if bad, ok := errors.AsType[*team.CorruptError](err); !ok || bad.Offset < 0 || bad.Offset > int64(len(data)) {
 				t.Fatalf("%T %v", err, err)
 			}
 			return

@@ -58,8 +58,7 @@ func TestMemberLimits(t *testing.T) {
 		"model":      {Name: "w", Model: "a\nb"},
 	} {
 		_, _, err := tm.Add(t.Context(), m, false)
-		var limit *team.LimitError
-		if !errors.As(err, &limit) || !strings.Contains(err.Error(), what) {
+		if !errors.As(err, new(*team.LimitError)) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -81,8 +80,7 @@ func TestMemberCount(t *testing.T) {
 	}
 	tm := create(t, r, c)
 	_, _, err := tm.Add(t.Context(), team.Member{Name: "more"}, false)
-	var limit *team.LimitError
-	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "1000 entries") {
+	if !errors.As(err, new(*team.LimitError)) || !strings.Contains(err.Error(), "1000 entries") {
 		t.Error(err)
 	}
 }

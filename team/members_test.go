@@ -245,8 +245,7 @@ func TestDelete(t *testing.T) {
 	if got := children(t, filepath.Join(r.Path, "tasks")); !slices.Equal(got, []string{"api", "api-2"}) {
 		t.Errorf("tasks: %q", got)
 	}
-	var gone *team.NotFoundError
-	if err := tm.Delete(t.Context(), true); !errors.As(err, &gone) {
+	if err := tm.Delete(t.Context(), true); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	if got := children(t, filepath.Join(r.Path, "tasks")); !slices.Equal(got, []string{"api-2"}) {

@@ -97,15 +97,13 @@ func TestMigrateRefuses(t *testing.T) {
 		tm := create(t, r, team.Config{Name: "api", SchemaVersion: version})
 		before := contents(t, r.Path)
 		_, err := tm.Migrate(t.Context(), false)
-		var bad *team.VersionError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !maps.Equal(before, contents(t, r.Path)) {
+		if !errors.As(err, new(*team.VersionError)) || !strings.Contains(err.Error(), want) || !maps.Equal(before, contents(t, r.Path)) {
 			t.Errorf("%s: %v", version, err)
 		}
 	}
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "session-0123abcd"})
-	var bad *team.VersionError
-	if _, err := tm.Migrate(t.Context(), false); !errors.As(err, &bad) {
+	if _, err := tm.Migrate(t.Context(), false); !errors.As(err, new(*team.VersionError)) {
 		t.Errorf("a session's team: %v", err)
 	}
 }

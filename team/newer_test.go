@@ -40,8 +40,7 @@ func TestNewerIsReadOnly(t *testing.T) {
 		},
 	}
 	for what, write := range writers {
-		var version *team.VersionError
-		if err := write(); !errors.As(err, &version) {
+		if err := write(); !errors.As(err, new(*team.VersionError)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -52,8 +52,7 @@ func TestRefusedUnread(t *testing.T) {
 	}
 	for name, in := range map[string]io.Reader{"plain": bytes.NewReader(plain.Bytes()), "packed": bytes.NewReader(packed.Bytes())} {
 		_, err := team.Unpack(t.Context(), team.Root{Path: nowhere}, in, time.Now())
-		var bad *team.BackupError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "config.json") {
+		if !errors.As(err, new(*team.BackupError)) || !strings.Contains(err.Error(), "config.json") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -63,8 +62,7 @@ func TestRefusedUnread(t *testing.T) {
 	pipe := &counted{r: bytes.NewReader(plain.Bytes())}
 	root := t.TempDir()
 	_, err := team.Unpack(t.Context(), team.Root{Path: root}, pipe, time.Now())
-	var bad *team.BackupError
-	if !errors.As(err, &bad) || pipe.n > plain.Len()/2 {
+	if !errors.As(err, new(*team.BackupError)) || pipe.n > plain.Len()/2 {
 		t.Errorf("a pipe: %d of %d bytes read, %v", pipe.n, plain.Len(), err)
 	}
 	if left, _ := os.ReadDir(root); len(left) > 0 {

@@ -128,8 +128,7 @@ func isDir(path string) bool {
 
 // torn reports an error that another program's write in place explains.
 func torn(err error) bool {
-	var corrupt *CorruptError
-	return errors.As(err, &corrupt)
+	return errors.As(err, new(*CorruptError))
 }
 
 // Load reads the config without a lock, retrying a torn foreign write for about 100 ms and at last
@@ -150,8 +149,7 @@ func (t *Team) Load(ctx context.Context) (*Config, error) {
 		}
 		return err
 	})
-	var torn *CorruptError
-	if !errors.As(err, &torn) {
+	if !torn(err) {
 		return c, err
 	}
 	looked := atomicfile.Edit(ctx, t.path(), t.o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
@@ -162,8 +160,7 @@ func (t *Team) Load(ctx context.Context) (*Config, error) {
 		c, err = t.parse(data)
 		return nil, err
 	})
-	var locked *atomicfile.LockedError
-	if looked == nil || errors.As(looked, &torn) || errors.As(looked, &locked) {
+	if looked == nil || torn(looked) || errors.As(looked, new(*atomicfile.LockedError)) {
 		return c, t.failed("load", looked)
 	}
 	return nil, err
@@ -171,8 +168,7 @@ func (t *Team) Load(ctx context.Context) (*Config, error) {
 
 func (t *Team) parse(data []byte) (*Config, error) {
 	c, _, err := ParseConfig(data)
-	var bad *CorruptError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*CorruptError](err); ok {
 		bad.Path = t.path()
 	}
 	if err != nil {
@@ -189,10 +185,8 @@ func (t *Team) parse(data []byte) (*Config, error) {
 
 // failed gives an error its operation, or turns it into a *NotFoundError.
 func (t *Team) failed(op string, err error) error {
-	var known *CorruptError
-	var gone *NotFoundError
 	switch {
-	case err == nil || errors.As(err, &known) || errors.As(err, &gone):
+	case err == nil || torn(err) || errors.As(err, new(*NotFoundError)):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(t.path()); errors.Is(err, fs.ErrNotExist) {

@@ -236,8 +236,7 @@ func TestOpen(t *testing.T) {
 		"API2": {"api"}, "bare": nil, "wbe": {"web"}, "session": {"session-0badcafe"},
 	} {
 		_, err := team.Open(r, name, options())
-		var missing *team.NotFoundError
-		if !errors.As(err, &missing) || missing.What != "team" || !slices.Equal(missing.Near, near) {
+		if missing, ok := errors.AsType[*team.NotFoundError](err); !ok || missing.What != "team" || !slices.Equal(missing.Near, near) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -366,22 +365,21 @@ func TestUpdate(t *testing.T) {
 	if got := load(t, tm).Description; got != "all of it" {
 		t.Error(got)
 	}
-	var gone *team.NotFoundError
 	config := read(t, path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, &gone) {
+	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("no config.json: %v", err)
 	}
 	write(t, path, config)
 	if err := os.RemoveAll(r.TeamDir("api")); err != nil {
 		t.Fatal(err)
 	}
-	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, &gone) {
+	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("deleted: %v", err)
 	}
-	if _, err := tm.Load(t.Context()); !errors.As(err, &gone) {
+	if _, err := tm.Load(t.Context()); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("deleted: %v", err)
 	}
 	if _, err := os.Stat(r.TeamDir("api")); err == nil {
@@ -460,8 +458,7 @@ func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
 		_, _, errAdd := tm.Add(t.Context(), team.Member{Name: "w"}, true)
 		errUpdate := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "x"; return nil })
 		for _, err := range []error{err, errAdd, errUpdate} {
-			var bad *team.CorruptError
-			if !errors.As(err, &bad) || bad.Path != path || bad.Offset != offset || !strings.Contains(err.Error(), fmt.Sprint("byte ", offset)) {
+			if bad, ok := errors.AsType[*team.CorruptError](err); !ok || bad.Path != path || bad.Offset != offset || !strings.Contains(err.Error(), fmt.Sprint("byte ", offset)) {
 				t.Errorf("%q: %v", content, err)
 			}
 		}
@@ -492,8 +489,7 @@ func TestLocked(t *testing.T) {
 		"add":    errAdd,
 		"delete": tm.Delete(t.Context(), true),
 	} {
-		var locked *team.LockedError
-		if !errors.As(err, &locked) {
+		if !errors.As(err, new(*team.LockedError)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -576,8 +572,7 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 	if err := os.Mkdir(inbox+".lock", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	var locked *team.LockedError
-	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, &locked) {
+	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, new(*team.LockedError)) {
 		t.Errorf("%v", err)
 	}
 	if got := len(load(t, tm).Members); got != 1 || read(t, inbox) != "[1]" {

@@ -297,9 +297,7 @@ func (x *unpacker) file(name string, size int64, r io.Reader) error {
 		x.u.Files++
 	}
 	if err != nil {
-		var ours *BackupError
-		var pathErr *os.PathError
-		if errors.As(err, &ours) || errors.As(err, &pathErr) {
+		if errors.As(err, new(*BackupError)) || errors.As(err, new(*os.PathError)) {
 			return err
 		}
 		return &BackupError{Entry: name, Why: err.Error()}
@@ -465,8 +463,7 @@ func (u *Unpacked) Config() (*Config, error) {
 		return nil, err
 	}
 	c, _, err := ParseConfig(data)
-	var bad *CorruptError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*CorruptError](err); ok {
 		return nil, &BackupError{Entry: configName, Why: bad.Error()}
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -65,8 +64,7 @@ func (t *Team) Validate(ctx context.Context) ([]Problem, error) {
 		_, err = t.parse(data)
 		return err
 	})
-	var bad *CorruptError
-	if err != nil && !errors.As(err, &bad) {
+	if err != nil && !torn(err) {
 		return nil, err
 	}
 	problems := Validate(data)

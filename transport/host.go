@@ -89,26 +89,20 @@ func answer(to protocol.Address, code Code, message string) error {
 
 // codeOf returns the code for an error of Take.
 func codeOf(err error) Code {
-	var locked *atomicfile.LockedError
-	var missing *NotFoundError
-	var refused *RefusedError
 	var remote *RemoteError
-	var full *mailbox.LimitError
-	var bad *invalidError
-	var large *tooLargeError
 	var call *CallError
 	switch {
 	case errors.As(err, &call):
 		return call.Code
-	case errors.As(err, &bad):
+	case errors.As(err, new(*invalidError)):
 		return CodeInvalid
-	case errors.As(err, &locked):
+	case errors.As(err, new(*atomicfile.LockedError)):
 		return CodeLocked
-	case errors.As(err, &missing), errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, new(*NotFoundError)), errors.Is(err, fs.ErrNotExist):
 		return CodeNotFound
-	case errors.As(err, &refused), errors.As(err, &full):
+	case errors.As(err, new(*RefusedError)), errors.As(err, new(*mailbox.LimitError)):
 		return CodeRefused
-	case errors.As(err, &large), errors.Is(err, mailbox.ErrTooLarge):
+	case errors.As(err, new(*tooLargeError)), errors.Is(err, mailbox.ErrTooLarge):
 		return CodeTooLarge
 	case errors.As(err, &remote):
 		return remote.Code

@@ -94,8 +94,7 @@ func TestListener(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var other *transport.NotSocketError
-	if _, _, err := say(file, "x"); !errors.As(err, &other) {
+	if _, _, err := say(file, "x"); !errors.As(err, new(*transport.NotSocketError)) {
 		t.Errorf("a file: %v", err)
 	}
 	var missing *transport.NotFoundError

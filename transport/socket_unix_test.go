@@ -48,14 +48,13 @@ func TestSocketSend(t *testing.T) {
 	if got, err := c.Send(t.Context(), address(t, "ann@api"), message("m1", text)); err != nil || got.Ahead != 1 {
 		t.Errorf("the same again: %+v, %v", got, err)
 	}
-	var refused *transport.RefusedError
 	for to, env := range map[string]protocol.Envelope{"ann": message("m1", "other"), "eve": message("m9", text), "ann@web": message("m9", text)} {
-		if _, err := c.Send(t.Context(), address(t, to), env); !errors.As(err, &refused) {
+		if _, err := c.Send(t.Context(), address(t, to), env); !errors.As(err, new(*transport.RefusedError)) {
 			t.Errorf("to %s: %v, want a refusal", to, err)
 		}
 	}
 	for _, env := range []protocol.Envelope{{From: "bob", MsgID: "x"}, {Text: "x", MsgID: "x"}, {From: "bob", Text: "x"}, message("x", "\xff")} {
-		if _, err := c.Send(t.Context(), protocol.Address{}, env); !errors.As(err, &refused) {
+		if _, err := c.Send(t.Context(), protocol.Address{}, env); !errors.As(err, new(*transport.RefusedError)) {
 			t.Errorf("%+v: %v, want a refusal", env, err)
 		}
 	}

@@ -46,8 +46,7 @@ func TestRouter(t *testing.T) {
 	}
 	for _, to := range []string{"uds:/run/x.sock", "bridge:1", "http://127.0.0.1:1/", "*"} {
 		_, err := r.Send(t.Context(), address(t, to), protocol.Envelope{})
-		var scheme *transport.SchemeError
-		if !errors.As(err, &scheme) || scheme.Scheme != address(t, to).Scheme || !strings.HasSuffix(err.Error(), "only to: member") {
+		if scheme, ok := errors.AsType[*transport.SchemeError](err); !ok || scheme.Scheme != address(t, to).Scheme || !strings.HasSuffix(err.Error(), "only to: member") {
 			t.Errorf("%s: %v", to, err)
 		}
 	}

@@ -133,8 +133,7 @@ func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {
 		return Receipt{}, &invalidError{err.Error()}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxFrame))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if errors.As(err, new(*http.MaxBytesError)) {
 		return Receipt{}, &tooLargeError{fmt.Sprintf("a body may have %d bytes", maxFrame)}
 	}
 	if err != nil {

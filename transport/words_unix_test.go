@@ -450,8 +450,7 @@ func TestSayRefuses(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var missing *transport.NotFoundError
-	if err := say(func(s *transport.SessionSocket) { s.Path = filepath.Join(dir, "none.sock") }); !errors.As(err, &missing) || !strings.Contains(err.Error(), "unreachable") {
+	if err := say(func(s *transport.SessionSocket) { s.Path = filepath.Join(dir, "none.sock") }); !errors.As(err, new(*transport.NotFoundError)) || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("no socket: %v", err)
 	}
 	dead := filepath.Join(dir, "dead.sock")
@@ -461,7 +460,7 @@ func TestSayRefuses(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	if err := say(func(s *transport.SessionSocket) { s.Path = dead }); !errors.As(err, &missing) || !strings.Contains(err.Error(), "refused") {
+	if err := say(func(s *transport.SessionSocket) { s.Path = dead }); !errors.As(err, new(*transport.NotFoundError)) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a dead socket: %v", err)
 	}
 	f.mu.Lock()

@@ -305,12 +305,11 @@ func testFoldError(t *testing.T, mk Make) {
 		refresh(t, j)
 		Append(t, writing, writer, journal.Draft{Kind: "x", Must: true}, Note(3))
 		for range 3 {
-			var future *journal.FutureError
-			if err := j.Refresh(context.Background()); !errors.As(err, &future) {
+			if err := j.Refresh(context.Background()); !errors.As(err, new(*journal.FutureError)) {
 				t.Fatalf("Refresh = %v, want what the fold said", err)
 			}
 			_, err := j.Append(context.Background(), writer, func() ([]journal.Draft, error) { t.Error("propose was called"); return nil, nil })
-			if !errors.As(err, &future) {
+			if !errors.As(err, new(*journal.FutureError)) {
 				t.Fatalf("Append = %v, want what the fold said", err)
 			}
 		}
