@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -82,7 +83,7 @@ func LookPath(name string, env []string) (string, error) {
 	if name == "" || filepath.Base(name) != name {
 		return name, nil
 	}
-	for _, dir := range filepath.SplitList(getenv(env, "PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -93,10 +94,10 @@ func LookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("spawn: program %q in the PATH of the new process: %w", name, fs.ErrNotExist)
 }
 
-// getenv returns the last value of a name in an environment.
-func getenv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		k, v, ok := strings.Cut(env[i], "=")
+// Getenv returns the last value of a name in an environment.
+func Getenv(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		k, v, ok := strings.Cut(kv, "=")
 		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
 			return v
 		}

@@ -3,7 +3,6 @@ package spawn
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // WaitGone waits until exactly this process does not run any more, whoever started it: it has
@@ -18,18 +17,8 @@ func WaitGone(ctx context.Context, id Identity) error {
 	}
 	awaitExit(ctx, id)
 	// Polled after the kernel's report too: it may come a moment before the process is a zombie.
-	const longest = 50 * time.Millisecond
-	pause := time.Millisecond
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	for !id.Ended() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("spawn: wait for the end of %d: %w", id.PID, ctx.Err())
-		case <-t.C:
-		}
-		pause = min(2*pause, longest)
-		t.Reset(pause)
+	if ended, _ := until(ctx, func() (bool, error) { return id.Ended(), nil }); !ended {
+		return fmt.Errorf("spawn: wait for the end of %d: %w", id.PID, ctx.Err())
 	}
 	return nil
 }

@@ -24,12 +24,12 @@ func newMark() string {
 }
 
 func withMark(env []string, mark string) []string {
-	if outer := getenv(env, markName); outer != "" {
+	if outer := Getenv(env, markName); outer != "" {
 		mark = outer + ":" + mark
 	}
 	return append(env, markName+"="+mark)
 }
 
 func hasMark(env []string, mark string) bool {
-	return slices.Contains(strings.Split(getenv(env, markName), ":"), mark)
+	return slices.Contains(strings.Split(Getenv(env, markName), ":"), mark)
 }

@@ -191,8 +191,8 @@ func (t lineage) adopts(s stat) bool {
 // marksOf reads the marks of an environment. A chain that is not spelled like one of
 // ours is none.
 func marksOf(env []string) (m Marked, ok bool) {
-	m.Owner = getenv(env, MemberVar)
-	for _, one := range strings.Split(getenv(env, markName), ":") {
+	m.Owner = Getenv(env, MemberVar)
+	for _, one := range strings.Split(Getenv(env, markName), ":") {
 		f := strings.Split(one, ".")
 		if len(f) != 3 {
 			continue

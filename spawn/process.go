@@ -113,8 +113,8 @@ type Exit struct {
 	Panic  string // InProcess: what it panicked with; the stack is in the log
 }
 
-// exitOf reads the status from Wait; nil when another caller took it.
-func exitOf(ps *os.ProcessState) Exit {
+// ExitOf reads the status from Wait; nil when another caller took it.
+func ExitOf(ps *os.ProcessState) Exit {
 	if ps == nil {
 		return Exit{Code: -1}
 	}
@@ -166,7 +166,7 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	return NewProcess(id, Place{}, func() Exit {
 		_ = cmd.Wait() // its error repeats the state
-		return exitOf(cmd.ProcessState)
+		return ExitOf(cmd.ProcessState)
 	}), nil
 }
 

@@ -158,7 +158,7 @@ func (g Group) End(ctx context.Context, spare []int) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := g.remove(); err == nil || ctx.Err() != nil {
+		if err := g.Drop(); err == nil || ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -170,10 +170,7 @@ func (g Group) End(ctx context.Context, spare []int) error {
 
 // Drop removes the group and those below it; with a process in one it is an error, and
 // that one stays.
-func (g Group) Drop() error { return g.remove() }
-
-// remove removes the group and those below it, when they are empty.
-func (g Group) remove() error {
+func (g Group) Drop() error {
 	var dirs []string
 	err := filepath.WalkDir(g.Path, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -134,25 +134,15 @@ func (*tty) Withdraw(context.Context, string) error { return nil }
 // osc is the notification for a terminal that knows one; those that do not know OSC 9 drop it. Multiplexers get none:
 // tmux has a channel of its own, and screen would print it.
 func osc(env []string, n Notice) string {
-	term := envOf(env, "TERM")
+	term := spawn.Getenv(env, "TERM")
 	safe := strings.NewReplacer(";", ",").Replace // it parts the fields of OSC 777
 	switch {
-	case envOf(env, "TMUX") != "", envOf(env, "STY") != "", term == "", term == "dumb", term == "linux", strings.HasPrefix(term, "screen"), strings.HasPrefix(term, "tmux"):
+	case spawn.Getenv(env, "TMUX") != "", spawn.Getenv(env, "STY") != "", term == "", term == "dumb", term == "linux", strings.HasPrefix(term, "screen"), strings.HasPrefix(term, "tmux"):
 		return ""
-	case strings.HasPrefix(term, "rxvt"), strings.HasPrefix(term, "foot"), envOf(env, "VTE_VERSION") != "":
+	case strings.HasPrefix(term, "rxvt"), strings.HasPrefix(term, "foot"), spawn.Getenv(env, "VTE_VERSION") != "":
 		return "\x1b]777;notify;" + safe(n.Title) + ";" + safe(n.Body) + "\x1b\\"
 	}
 	return "\x1b]9;" + safe(n.line()) + "\x1b\\"
-}
-
-// envOf is a variable of an environment; the last one counts.
-func envOf(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // Tmux is the bell of the pane in which the person gave the command, which flags its window, and a message in the
@@ -186,20 +176,20 @@ func Desktop(p Place) Channel {
 	switch runtime.GOOS {
 	case "linux":
 		d.program, d.err = spawn.LookPath("notify-send", p.Env)
-		bus := envOf(p.Env, "DBUS_SESSION_BUS_ADDRESS") != ""
-		if dir := envOf(p.Env, "XDG_RUNTIME_DIR"); !bus && filepath.IsAbs(dir) {
+		bus := spawn.Getenv(p.Env, "DBUS_SESSION_BUS_ADDRESS") != ""
+		if dir := spawn.Getenv(p.Env, "XDG_RUNTIME_DIR"); !bus && filepath.IsAbs(dir) {
 			_, err := os.Stat(filepath.Join(dir, "bus"))
 			bus = err == nil
 		}
 		switch {
-		case envOf(p.Env, "DISPLAY") == "" && envOf(p.Env, "WAYLAND_DISPLAY") == "":
+		case spawn.Getenv(p.Env, "DISPLAY") == "" && spawn.Getenv(p.Env, "WAYLAND_DISPLAY") == "":
 			d.err = errors.New("neither DISPLAY nor WAYLAND_DISPLAY is set")
 		case !bus:
 			d.err = errors.New("there is no session bus")
 		}
 	case "darwin":
 		d.program, d.err = spawn.LookPath("osascript", p.Env)
-		if envOf(p.Env, "__CFBundleIdentifier") == "" || envOf(p.Env, "SSH_CONNECTION") != "" {
+		if spawn.Getenv(p.Env, "__CFBundleIdentifier") == "" || spawn.Getenv(p.Env, "SSH_CONNECTION") != "" {
 			d.err = errors.New("this was not started from a program on the desktop")
 		}
 	default:

@@ -20,15 +20,11 @@ import (
 // that of the last who said one, for a process in a pane always the pane's. The error matches fs.ErrNotExist, or is a refused
 // connection, when no holder is there.
 func Attach(ctx context.Context, socket string, s Screen) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	c, err := dialHolder(ctx, socket)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	c := conn.(*net.UnixConn)
 	defer c.Close()
-	if !peer.Ours(c) {
-		return errors.New("attach: the socket is not this user's")
-	}
 	if s.Size == (Size{}) {
 		s.Size = defaultSize
 	}
@@ -55,6 +51,20 @@ func Attach(ctx context.Context, socket string, s Screen) error {
 		return fmt.Errorf("attach: %w", err)
 	}
 	return nil
+}
+
+// dialHolder connects to the socket of a holder, which is this user's.
+func dialHolder(ctx context.Context, socket string) (*net.UnixConn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	c := conn.(*net.UnixConn)
+	if !peer.Ours(c) {
+		c.Close()
+		return nil, errors.New("the socket is not this user's")
+	}
+	return c, nil
 }
 
 // show writes output until the process has ended.

@@ -244,16 +244,11 @@ func (h Held) Close(ctx context.Context, program string, env []string) error {
 	if err := ClosePane(ctx, program, env, h.Place); err != nil {
 		return err
 	}
-	h.unlink()
+	if fi, err := os.Lstat(h.Place.Socket); err == nil && fi.Mode()&fs.ModeSocket != 0 {
+		_ = os.Remove(h.Place.Socket) // a killed holder has left it
+	}
 	h.paths.clear()
 	return nil
-}
-
-// unlink removes the socket that a killed holder has left.
-func (h Held) unlink() {
-	if fi, err := os.Lstat(h.Place.Socket); err == nil && fi.Mode()&fs.ModeSocket != 0 {
-		_ = os.Remove(h.Place.Socket)
-	}
 }
 
 func writeJSON(path string, v any) error {

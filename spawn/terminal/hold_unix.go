@@ -134,7 +134,7 @@ func inPane(h handover, environ []string) []string {
 	}
 	env := spawn.Without(h.Spec.Env, spawn.ScopeTerminal)
 	for _, name := range paneVars[h.Pane.Mux] {
-		if v := envOf(environ, name); v != "" {
+		if v := spawn.Getenv(environ, name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -172,21 +172,12 @@ func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals 
 	cancel()
 	wg.Wait()
 	_ = h.log.Close()
-	return exitOf(h.cmd.ProcessState)
+	return spawn.ExitOf(h.cmd.ProcessState)
 }
 
 // drainWait is how long output is waited for after the process has ended, when
 // something else still has the terminal open.
 const drainWait = time.Second
-
-// exitOf is what Wait left.
-func exitOf(ps *os.ProcessState) spawn.Exit {
-	e := spawn.Exit{Code: ps.ExitCode()}
-	if ws, ok := ps.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		e = spawn.Exit{Code: -1, Signal: ws.Signal().String()}
-	}
-	return e
-}
 
 // carry copies the output until the terminal closes.
 func (h *holder) carry() {

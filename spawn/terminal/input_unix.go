@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"waggle/internal/peer"
 	"waggle/spawn"
 )
 
@@ -37,15 +35,11 @@ const answerWait = 10 * time.Second
 func closeInput(ctx context.Context, socket string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	c, err := dialHolder(ctx, socket)
 	if err != nil {
 		return err
 	}
-	c := conn.(*net.UnixConn)
 	defer c.Close()
-	if !peer.Ours(c) {
-		return errors.New("the socket is not this user's")
-	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
 	if err := writeFrame(c, frameEndInput, []byte{protocol}); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"waggle/spawn"
 )
 
 // ITerm2Options say which iTerm2, and where in it.
@@ -31,7 +33,7 @@ func (o ITerm2Options) filled() (ITerm2Options, error) {
 		return o, err
 	}
 	if o.Profiles == "" {
-		o.Profiles = filepath.Join(envOf(o.Env, "HOME"), "Library", "Application Support", "iTerm2", "DynamicProfiles")
+		o.Profiles = filepath.Join(spawn.Getenv(o.Env, "HOME"), "Library", "Application Support", "iTerm2", "DynamicProfiles")
 	}
 	if o.Patience == 0 {
 		o.Patience = 20 * time.Second
@@ -51,18 +53,8 @@ func (o ITerm2Options) filled() (ITerm2Options, error) {
 // is false outside iTerm2.
 func InITerm(env []string) (session string, ok bool) {
 	// ITERM_SESSION_ID is w0t1p2:GUID.
-	_, id, found := strings.Cut(envOf(env, "ITERM_SESSION_ID"), ":")
+	_, id, found := strings.Cut(spawn.Getenv(env, "ITERM_SESSION_ID"), ":")
 	return id, found && sessionID(id)
-}
-
-// envOf is the last value of a name in an environment.
-func envOf(env []string, name string) (value string) {
-	for _, kv := range env {
-		if k, v, _ := strings.Cut(kv, "="); k == name {
-			value = v
-		}
-	}
-	return value
 }
 
 // sessionID reports whether s is spelled like iTerm2 spells the id of a session: a

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -255,12 +254,8 @@ const it2Wait = 30 * time.Second
 func (it it2) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, it2Wait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, it.program, args...)
-	cmd.Env = append([]string{}, it.env...)
-	apart(cmd)
-	var out, said bounded
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, leaveWait
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+	out, said, err := runApart(ctx, it.env, it.program, args...)
+	if err != nil {
 		if text := strings.TrimSpace(said.String()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}

@@ -112,14 +112,6 @@ func (o Options) turn(ctx context.Context, lock string) (over func(), err error)
 	}
 }
 
-// begin hands a process to a holder that waits in a pane.
-func (p paths) begin(ctx context.Context, o Options, spec spawn.Spec, pane spawn.Pane, holder spawn.Identity) (hold, error) {
-	if err := p.lay(o, spec, &pane); err != nil {
-		return hold{}, err
-	}
-	return p.wait(ctx, holder.Alive)
-}
-
 // ended waits until a process whose holder has ended is gone too, and returns how: a killed
 // holder's process is hung up on and may take a while.
 func (p paths) ended(h hold) spawn.Exit {

@@ -3,6 +3,8 @@ package terminal
 import (
 	"path/filepath"
 	"strings"
+
+	"waggle/spawn"
 )
 
 // TmuxOptions say which tmux, and where in it.
@@ -30,14 +32,14 @@ type TmuxOptions struct {
 // its own pane. ok is false outside tmux.
 func InTmux(env []string) (socket, pane string, ok bool) {
 	socket, _, _ = tmuxVar(env)
-	pane = envOf(env, "TMUX_PANE")
+	pane = spawn.Getenv(env, "TMUX_PANE")
 	return socket, pane, filepath.IsAbs(socket) && paneID(pane)
 }
 
 // tmuxVar reads the variable TMUX: SOCKET,PID,SESSION. A socket's path may have
 // commas. The session is a number.
 func tmuxVar(env []string) (socket, pid, session string) {
-	v := envOf(env, "TMUX")
+	v := spawn.Getenv(env, "TMUX")
 	i := strings.LastIndexByte(v, ',')
 	j := strings.LastIndexByte(v[:max(i, 0)], ',')
 	if j <= 0 {

@@ -57,7 +57,10 @@ func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proces
 		p.clear()
 		return nil, err
 	}
-	h, err := p.begin(ctx, b.o.Options, spec, pane, holder)
+	var h hold
+	if err = p.lay(b.o.Options, spec, &pane); err == nil {
+		h, err = p.wait(ctx, holder.Alive)
+	}
 	if err != nil {
 		_, serr := spawn.StopTree(context.WithoutCancel(ctx), holder, spawn.Grace{})
 		err = errors.Join(err, serr, closePane(context.WithoutCancel(ctx), b.tmux, pane, holder))
@@ -351,27 +354,37 @@ type tmux struct {
 	env             []string
 }
 
-// apart starts a command in a process group of its own: a Ctrl-C on this program's terminal is for this
+// apart is a command in a process group of its own: a Ctrl-C on this program's terminal is for this
 // program, which closes what it has opened.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func apart(ctx context.Context, env []string, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.SysProcAttr, cmd.WaitDelay = append([]string{}, env...), &syscall.SysProcAttr{Setpgid: true}, leaveWait
+	return cmd
+}
 
 // leaveWait is how long the output of a program that has ended may stay open: the server of tmux has its client's too.
 const leaveWait = 500 * time.Millisecond
 
+// runApart runs a program apart, and returns what it printed and said. One that has ended well has, though its output stays
+// open.
+func runApart(ctx context.Context, env []string, program string, args ...string) (out, said bounded, err error) {
+	cmd := apart(ctx, env, program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err = cmd.Run(); errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	return out, said, err
+}
+
 // run runs one command, or several with ";" between them. When ctx ends, the client is killed; a server that is stopped
 // does not hold run.
 func (t tmux) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
-	cmd.Env = append([]string{}, t.env...)
-	apart(cmd)
-	var out, said bounded
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, leaveWait
-	err := cmd.Run()
+	out, said, err := runApart(ctx, t.env, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
 	text := strings.TrimSpace(said.String())
 	switch {
 	case out.over:
 		return "", fmt.Errorf("%s: tmux printed more than %d bytes", args[0], maxSaid)
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well
+	case err == nil:
 		return out.String(), nil
 	case text != "":
 		return "", fmt.Errorf("%s: %s", args[0], text)

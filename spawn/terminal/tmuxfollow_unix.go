@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -63,10 +62,7 @@ func followTmux(ctx context.Context, t tmux, pane string) (*PaneFollower, error)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	// The target is the session alone: with a pane, attach-session would select it.
-	cmd := exec.CommandContext(ctx, t.program, "-u", "-S", t.socket, "-C", "attach-session", "-E", "-r", "-f", "ignore-size", "-t", session)
-	cmd.Env = append([]string{}, t.env...)
-	apart(cmd)
-	cmd.WaitDelay = leaveWait
+	cmd := apart(ctx, t.env, t.program, "-u", "-S", t.socket, "-C", "attach-session", "-E", "-r", "-f", "ignore-size", "-t", session)
 	f := &PaneFollower{pane: pane, changed: make(chan struct{}, 1), replies: make(chan paneReply, 1), stop: stop, ended: make(chan struct{})}
 	if f.in, err = cmd.StdinPipe(); err != nil {
 		stop()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -85,10 +84,8 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	}
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	cmd := exec.CommandContext(ctx, w.program, "-u", "-N", "-S", w.socket, "-C",
+	cmd := apart(ctx, w.env, w.program, "-u", "-N", "-S", w.socket, "-C",
 		"attach-session", "-E", "-f", "read-only,no-output,ignore-size", "-t", session)
-	cmd.Env = append([]string{}, w.env...)
-	apart(cmd)
 	var said bounded
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()
