@@ -26,15 +26,13 @@ func (p *picky) MaySetAside(kind string) bool { return kind == p.may }
 func TestSetAside(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)
-	j, err := d.Open(journal.Leader, nil, quick)
-	must(t, err)
+	j := openFold(t, d, nil, quick)
 	note := journaltest.Note(1)
 	journaltest.Append(t, j, someone, note)
 	journaltest.Append(t, j, someone, journal.Draft{Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 1, Kind: note.Kind, Why: "x"}})
 	journaltest.Append(t, j, someone, journaltest.Note(2))
 	may := &picky{may: note.Kind}
-	j2, err := d.Open(journal.Leader, may, quick)
-	must(t, err)
+	j2 := openFold(t, d, may, quick)
 	if !slices.Equal(may.seqs, []journal.Seq{2, 3}) || len(j2.Aside()) != 1 {
 		t.Errorf("folded %v, aside %v; want the first record left out", may.seqs, j2.Aside())
 	}

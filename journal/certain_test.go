@@ -145,9 +145,7 @@ func TestEndLostWays(t *testing.T) {
 			o.Now = func() time.Time { return now }
 			d := newDir(t)
 			j, fold := open(t, d, o)
-			for i := range 8 {
-				journaltest.Append(t, j, someone, journaltest.Note(i))
-			}
+			notes(t, j, 8)
 			saved := map[int][]byte{}
 			for n := 1; n <= 4; n++ {
 				saved[n] = read(t, segment(d, n))
@@ -198,21 +196,10 @@ func TestEndLostUnread(t *testing.T) {
 func TestEndLostSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int{6, 2} { // of 8 lines, with a snapshot of 4
-		d := newDir(t)
-		o := quick
-		o.SnapshotAfter = 4
-		j := openTally(t, d, &tally{}, o)
-		for i := range 4 {
-			journaltest.Append(t, j, someone, journaltest.Note(i))
-		}
-		openTally(t, d, &tally{}, o)
-		if len(snapshots(t, d)) != 1 {
-			t.Fatal("no snapshot")
-		}
-		for i := range 4 {
-			journaltest.Append(t, j, someone, journaltest.Note(i))
-		}
-		openTally(t, d, &tally{}, journal.Options{Now: fixed, Sync: noSync, SnapshotAfter: 100, ReadOnly: true})
+		d, o, _ := snapped(t, 4)
+		o.SnapshotAfter = 100 // save no other
+		notes(t, openFold(t, d, &tally{}, o), 4)
+		openFold(t, d, &tally{}, journal.Options{Now: fixed, Sync: noSync, SnapshotAfter: 100, ReadOnly: true})
 		lines := bytes.SplitAfter(read(t, segment(d, 1)), []byte("\n"))
 		write(t, segment(d, 1), bytes.Join(lines[:left], nil))
 		_, err := d.Open(journal.Leader, &tally{}, o)
@@ -227,15 +214,12 @@ func TestEndReplacedSnapshot(t *testing.T) {
 	o := quick
 	o.SnapshotAfter = 4
 	for i, d := range []journal.Dir{d, other} {
-		j := openTally(t, d, &tally{}, o)
+		j := openFold(t, d, &tally{}, o)
 		for k := range 4 {
 			journaltest.Append(t, j, someone, journaltest.Note(10*i+k))
 		}
 	}
-	openTally(t, other, &tally{}, o)
-	if len(snapshots(t, other)) != 1 {
-		t.Fatal("no snapshot")
-	}
+	snap(t, other, o)
 	write(t, certainPath(other), read(t, certainPath(d)))
 	o.ReadOnly = true
 	f := &tally{}

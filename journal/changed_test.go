@@ -17,9 +17,7 @@ func TestChangedBehindTheReader(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)
 	j, _ := open(t, d, quick)
-	for i := range 5 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
+	notes(t, j, 5)
 	reader, _ := open(t, d, quick)
 	path := segment(d, 1)
 	b, err := os.ReadFile(path)
@@ -35,8 +33,8 @@ func TestChangedBehindTheReader(t *testing.T) {
 		},
 		"refresh": func() error { return reader.Refresh(t.Context()) },
 	} {
-		var broken *journal.BrokenError
-		if err := try(); !errors.As(err, &broken) || broken.Line != 2 || broken.Seq != 2 {
+		err := try()
+		if broken, ok := errors.AsType[*journal.BrokenError](err); !ok || broken.Line != 2 || broken.Seq != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -63,13 +61,11 @@ func TestChangedDuringFlush(t *testing.T) {
 		return nil
 	}
 	j, _ := open(t, d, o)
-	for i := range 5 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
+	notes(t, j, 5)
 	change = true
 	journaltest.Append(t, j, someone, journaltest.Note(5))
-	var broken *journal.BrokenError
-	if err := j.Refresh(t.Context()); !errors.As(err, &broken) || broken.Line != 2 {
+	err := j.Refresh(t.Context())
+	if broken, ok := errors.AsType[*journal.BrokenError](err); !ok || broken.Line != 2 {
 		t.Errorf("%v, want a break in line 2", err)
 	}
 }

@@ -46,11 +46,8 @@ func TestContinue(t *testing.T) {
 			o := quick
 			o.Segment = 400
 			var first redo
-			j, err := d.Open(journal.Leader, &first, o)
-			must(t, err)
-			for i := range 8 {
-				journaltest.Append(t, j, someone, journaltest.Note(i))
-			}
+			j := openFold(t, d, &first, o)
+			notes(t, j, 8)
 			if _, err := os.Lstat(segment(d, 5)); err == nil {
 				t.Fatal("more than four segments")
 			}
@@ -100,11 +97,8 @@ func TestContinueCutShort(t *testing.T) {
 	o := quick
 	o.Segment = 400
 	var first redo
-	j, err := d.Open(journal.Leader, &first, o)
-	must(t, err)
-	for i := range 8 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
+	j := openFold(t, d, &first, o)
+	notes(t, j, 8)
 	write(t, segment(d, 2), flipped(read(t, segment(d, 2)), 40))
 	had := map[int][]byte{3: read(t, segment(d, 3)), 4: read(t, segment(d, 4))}
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
@@ -148,13 +142,10 @@ func TestContinueKeepsBodies(t *testing.T) {
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 1
-	j := openTally(t, d, &tally{}, o)
+	j := openFold(t, d, &tally{}, o)
 	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", journal.MaxInline)})
 	journaltest.Append(t, j, someone, journaltest.Note(2))
-	openTally(t, d, &tally{}, o)
-	if len(snapshots(t, d)) != 1 {
-		t.Fatal("no snapshot")
-	}
+	snap(t, d, o)
 	good := read(t, segment(d, 1))
 	write(t, segment(d, 1), append(good, "no record\n"...))
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)

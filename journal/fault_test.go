@@ -110,9 +110,7 @@ func TestFaults(t *testing.T) {
 			var before []journal.Record
 			if !tt.fresh {
 				j, fold := open(t, d, quick)
-				for i := range 3 {
-					journaltest.Append(t, j, someone, journaltest.Note(i))
-				}
+				notes(t, j, 3)
 				before = fold.Records
 			}
 			if tt.torn {

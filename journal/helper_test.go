@@ -69,9 +69,22 @@ var quick = journal.Options{Now: fixed, Sync: noSync}
 func open(t tester, d journal.Dir, o journal.Options) (*journal.File, *journaltest.Recorder) {
 	t.Helper()
 	fold := &journaltest.Recorder{}
+	return openFold(t, d, fold, o), fold
+}
+
+func openFold(t tester, d journal.Dir, fold journal.Fold, o journal.Options) *journal.File {
+	t.Helper()
 	j, err := d.Open(journal.Leader, fold, o)
 	must(t, err)
-	return j, fold
+	return j
+}
+
+// notes appends n notes, each in an append of its own.
+func notes(t testing.TB, j journal.Journal, n int) {
+	t.Helper()
+	for i := range n {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
 }
 
 func refresh(t tester, j journal.Journal) {

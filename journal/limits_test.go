@@ -19,8 +19,7 @@ func TestMendWaits(t *testing.T) {
 	now := fixed()
 	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 	d := newDir(t)
-	j, err := d.Open(journal.Leader, &redo{}, o)
-	must(t, err)
+	j := openFold(t, d, &redo{}, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1), journaltest.Note(2))
 	good := read(t, segment(d, 1))
 	bad := flipped(good, 30)

@@ -22,12 +22,10 @@ func TestBreakStaysInOpenDirectory(t *testing.T) {
 	d := newDir(t)
 	dir := filepath.Join(d.Path, "leader")
 	var fold redo
-	j, err := d.Open(journal.Leader, &fold, o)
-	must(t, err)
+	j := openFold(t, d, &fold, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
 	var mine redo
-	reader, err := d.Open(journal.Leader, &mine, o)
-	must(t, err)
+	reader := openFold(t, d, &mine, o)
 	whole := read(t, segment(d, 1))
 	write(t, segment(d, 1), flipped(whole, 40))
 	broken := func(when string) {

@@ -46,13 +46,9 @@ func TestBreakUndone(t *testing.T) {
 			o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 			d := newDir(t)
 			var mine, its redo
-			j, err := d.Open(journal.Leader, &mine, o)
-			must(t, err)
-			for i := range 6 {
-				journaltest.Append(t, j, someone, journaltest.Note(i))
-			}
-			reader, err := d.Open(journal.Leader, &its, o)
-			must(t, err)
+			j := openFold(t, d, &mine, o)
+			notes(t, j, 6)
+			reader := openFold(t, d, &its, o)
 			whole := read(t, segment(d, 1))
 			harm(t, segment(d, 1), whole)
 			must(t, touch(segment(d, 1)))
@@ -98,11 +94,8 @@ func TestBreakNotUndone(t *testing.T) {
 			o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 			d := newDir(t)
 			var fold redo
-			j, err := d.Open(journal.Leader, &fold, o)
-			must(t, err)
-			for i := range 6 {
-				journaltest.Append(t, j, someone, journaltest.Note(i))
-			}
+			j := openFold(t, d, &fold, o)
+			notes(t, j, 6)
 			d2 := newDir(t)
 			j2, _ := open(t, d2, quick)
 			for i := range other {
@@ -112,7 +105,7 @@ func TestBreakNotUndone(t *testing.T) {
 			write(t, segment(d, 1), read(t, segment(d2, 1)))
 			for range 10 {
 				if b, ok := errors.AsType[*journal.BrokenError](j.Refresh(t.Context())); !ok || b.Gone {
-					t.Fatalf("refresh = %v, want a break", err)
+					t.Fatalf("refresh = %v, want a break", b)
 				}
 				now = now.Add(5 * time.Second)
 			}
@@ -130,8 +123,7 @@ func TestBreakGone(t *testing.T) {
 	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
 	d := newDir(t)
 	var fold redo
-	j, err := d.Open(journal.Leader, &fold, o)
-	must(t, err)
+	j := openFold(t, d, &fold, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
 	aside := filepath.Join(t.TempDir(), "aside")
 	write(t, segment(d, 1), flipped(read(t, segment(d, 1)), 20))

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,15 +71,10 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestNames keeps journals within their directory.
+// TestNames lists the journals, and no other files.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)
-	for _, bad := range []journal.Name{"", ".", "..", "a/b", `a\b`, "A", "-a", "a.b", journal.Name(strings.Repeat("a", 65))} {
-		if _, err := d.Open(bad, nil, journal.Options{}); err == nil {
-			t.Errorf("%q was opened", bad)
-		}
-	}
 	if names, err := d.Names(); err != nil || names != nil {
 		t.Errorf("Names = %v, %v", names, err)
 	}
@@ -91,6 +87,31 @@ func TestNames(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(d.Path, "Not one"), 0o700))
 	if names, err := d.Names(); err != nil || !slices.Equal(names, []journal.Name{"0a1b", "leader"}) {
 		t.Errorf("Names = %v, %v", names, err)
+	}
+}
+
+// TestNameLimits: a journal's name is not a path: Open and Salvage refuse names that leave the
+// directory. The longest name has 64 bytes.
+func TestNameLimits(t *testing.T) {
+	t.Parallel()
+	d := newDir(t)
+	_, err := d.Open("member-1", nil, quick)
+	must(t, err)
+	look := func(r journal.Record) { t.Errorf("read %+v", r) }
+	for _, name := range []string{"", ".", "..", `a\b`, "../member-1", "-a", "A", "a/b", "a.b", strings.Repeat("a", 65)} {
+		if err := d.Salvage(journal.Name(name), look); err == nil || !strings.Contains(err.Error(), "is not a journal name") {
+			t.Errorf("Salvage of %q: %v", name, err)
+		}
+		if _, err := d.Open(journal.Name(name), nil, quick); err == nil || !strings.Contains(err.Error(), "is not a journal name") {
+			t.Errorf("Open of %q: %v", name, err)
+		}
+	}
+	long := journal.Name(strings.Repeat("a", 64))
+	if err := d.Salvage(long, look); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a name of 64 bytes: %v", err)
+	}
+	if _, err := d.Open(long, nil, quick); err != nil {
+		t.Errorf("a name of 64 bytes: %v", err)
 	}
 }
 
@@ -111,4 +132,38 @@ func TestLocked(t *testing.T) {
 	refresh(t, j)
 	must(t, release())
 	journaltest.Append(t, j, someone, journaltest.Note(2))
+}
+
+// TestFileInTheWay: a file where the journals of a team should be is an error of every call, and no
+// journal that is empty or broken.
+func TestFileInTheWay(t *testing.T) {
+	way := filepath.Join(t.TempDir(), "journal")
+	write(t, way, nil)
+	d := journal.Dir{Path: way, UID: uid}
+	_, names := d.Names()
+	_, opened := d.Open(journal.Leader, nil, quick)
+	_, found := d.FindBreak(journal.Leader, &redo{}, quick)
+	_, checked := d.CheckSnapshot(journal.Leader, &tally{}, quick)
+	for what, err := range map[string]error{"Names": names, "Open": opened, "FindBreak": found, "CheckSnapshot": checked,
+		"Salvage": d.Salvage(journal.Leader, func(journal.Record) {})} {
+		if err == nil || errors.As(err, new(*journal.BrokenError)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestUnreadable: a directory that cannot be listed is an error, and not a break.
+func TestUnreadable(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	d := newDir(t)
+	open(t, d, quick)
+	dir := filepath.Join(d.Path, "leader")
+	must(t, os.MkdirAll(dir, 0o700))
+	must(t, os.Chmod(dir, 0o300))
+	defer os.Chmod(dir, 0o700)
+	if _, err := d.Open(journal.Leader, nil, quick); !errors.Is(err, os.ErrPermission) || errors.As(err, new(*journal.BrokenError)) {
+		t.Error(err)
+	}
 }

@@ -22,10 +22,10 @@ func TestPrivate(t *testing.T) {
 	d := newDir(t)
 	o := quick
 	o.Segment, o.SnapshotAfter = 100, 1
-	j := openTally(t, d, &tally{}, o)
+	j := openFold(t, d, &tally{}, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
 	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", 10000)})
-	openTally(t, d, &tally{}, o)
+	openFold(t, d, &tally{}, o)
 	seen := 0
 	must(t, filepath.WalkDir(d.Path, func(path string, e fs.DirEntry, err error) error {
 		must(t, err)

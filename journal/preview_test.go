@@ -15,8 +15,7 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)
 	fold := &redo{}
-	j, err := d.Open(journal.Leader, fold, quick)
-	must(t, err)
+	j := openFold(t, d, fold, quick)
 	say := func(to journal.Journal, kind string) []journal.Record {
 		t.Helper()
 		recs, err := to.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind}}, nil })
@@ -54,8 +53,7 @@ func TestPreviewRefuses(t *testing.T) {
 		t.Errorf("a Recorder took %v, %v", recs, err)
 	}
 	again := &redo{}
-	k, err := d.Open(journal.Leader, again, quick)
-	must(t, err)
+	k := openFold(t, d, again, quick)
 	p := k.Preview()
 	later := someone
 	later.Epoch++
@@ -72,8 +70,7 @@ func TestPreviewRefuses(t *testing.T) {
 func TestPreviewStops(t *testing.T) {
 	d := newDir(t)
 	fold := &choosy{refuse: "bad"}
-	j, err := d.Open(journal.Leader, fold, quick)
-	must(t, err)
+	j := openFold(t, d, fold, quick)
 	first := journaltest.Append(t, j, someone, journaltest.Note(1))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

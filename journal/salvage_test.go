@@ -22,9 +22,7 @@ func TestSalvage(t *testing.T) {
 	o := quick
 	o.Segment = 1500
 	j, fold := open(t, d, o)
-	for i := range 12 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
+	notes(t, j, 12)
 	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", journal.MaxInline)})
 	journaltest.Append(t, j, someone, journaltest.Note(12))
 	found := func() (seqs []journal.Seq, err error) {
@@ -80,9 +78,7 @@ func TestSalvageUnreadable(t *testing.T) {
 	o := quick
 	o.Segment = 400
 	j, _ := open(t, d, o)
-	for i := range 6 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
+	notes(t, j, 6)
 	must(t, os.Chmod(segment(d, 2), 0))
 	n := 0
 	err := d.Salvage(journal.Leader, func(journal.Record) { n++ })

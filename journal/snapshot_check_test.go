@@ -43,16 +43,19 @@ func snapped(t *testing.T, n int) (d journal.Dir, o journal.Options, snapshot st
 	t.Helper()
 	d, o = newDir(t), quick
 	o.SnapshotAfter = 3
-	j := openTally(t, d, &tally{}, o)
-	for i := range n {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
-	openTally(t, d, &tally{}, o)
+	notes(t, openFold(t, d, &tally{}, o), n)
+	return d, o, snap(t, d, o)
+}
+
+// snap opens a journal, which saves its one snapshot.
+func snap(t *testing.T, d journal.Dir, o journal.Options) string {
+	t.Helper()
+	openFold(t, d, &tally{}, o)
 	names := snapshots(t, d)
 	if len(names) != 1 {
 		t.Fatalf("snapshots: %v", names)
 	}
-	return d, o, names[0]
+	return names[0]
 }
 
 // summed is a snapshot file whose sum fits.
@@ -99,7 +102,7 @@ func TestCheckSnapshot(t *testing.T) {
 		}
 	}
 	write(t, path, good)
-	journaltest.Append(t, openTally(t, d, &tally{}, o), someone, journaltest.Note(7)) // behind the snapshot
+	journaltest.Append(t, openFold(t, d, &tally{}, o), someone, journaltest.Note(7)) // behind the snapshot
 	if there, err := d.CheckSnapshot(journal.Leader, &tally{}, o); !there || err != nil {
 		t.Errorf("a journal that goes on: there %v, %v", there, err)
 	}
@@ -125,13 +128,12 @@ func TestCheckSnapshot(t *testing.T) {
 func TestRebuildRestores(t *testing.T) {
 	d, o, _ := snapped(t, 6)
 	fold := &retally{refuse: "bad"}
-	j, err := d.Open(journal.Leader, fold, o)
-	must(t, err)
+	j := openFold(t, d, fold, o)
 	if fold.applied != 0 || fold.restores != 1 {
 		t.Fatalf("%d applied, restored %d times", fold.applied, fold.restores)
 	}
 	journaltest.Append(t, j, someone, journaltest.Note(7))
-	_, err = j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad"}}, nil })
+	_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad"}}, nil })
 	if !errors.Is(err, errChoosy) || fold.resets != 1 || fold.restores != 2 || fold.applied != 1 || fold.Seq != 7 {
 		t.Errorf("after a refusal: %v; %d resets, restored %d times, %d applied, seq %d", err, fold.resets, fold.restores, fold.applied, fold.Seq)
 	}
@@ -163,12 +165,10 @@ func TestNoSnapshotWithoutARecord(t *testing.T) {
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 1
-	j, err := d.Open(journal.Leader, nil, o)
-	must(t, err)
+	j := openFold(t, d, nil, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1), journal.Draft{Kind: "bad"}, journaltest.Note(2))
 	fold := &lenient{retally{refuse: "bad"}}
-	k, err := d.Open(journal.Leader, fold, o)
-	must(t, err)
+	k := openFold(t, d, fold, o)
 	if len(k.Aside()) != 1 || snapshots(t, d) != nil {
 		t.Errorf("left out %v, snapshots %v", k.Aside(), snapshots(t, d))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,13 +67,6 @@ func snapshots(t *testing.T, d journal.Dir) []string {
 	return names
 }
 
-func openTally(t *testing.T, d journal.Dir, f *tally, o journal.Options) *journal.File {
-	t.Helper()
-	j, err := d.Open(journal.Leader, f, o)
-	must(t, err)
-	return j
-}
-
 // TestSnapshot: Open saves a snapshot after it had to read many lines. The next Open reads only the
 // later lines and has the same result.
 func TestSnapshot(t *testing.T) {
@@ -80,12 +74,12 @@ func TestSnapshot(t *testing.T) {
 	d := newDir(t)
 	o := quick
 	o.Segment, o.SnapshotAfter = 2000, 20
-	j := openTally(t, d, &tally{}, o)
+	j := openFold(t, d, &tally{}, o)
 	stale := journal.Writer{Instance: "feed", Epoch: 1}
 	for i := range 19 {
 		journaltest.Append(t, j, journal.Writer{Instance: "feed", Epoch: 2}, journaltest.Note(i))
 	}
-	openTally(t, d, &tally{}, o)
+	openFold(t, d, &tally{}, o)
 	if got := snapshots(t, d); got != nil {
 		t.Fatalf("a snapshot of 19 records: %v", got)
 	}
@@ -93,7 +87,7 @@ func TestSnapshot(t *testing.T) {
 	for round := range 6 {
 		journaltest.Append(t, j, someoneElse, journaltest.Note(100), journaltest.Note(round))
 		first := &tally{}
-		openTally(t, d, first, o)
+		openFold(t, d, first, o)
 		if want = 21; round > 0 {
 			want = 2 * round
 		}
@@ -103,11 +97,11 @@ func TestSnapshot(t *testing.T) {
 		whole := &tally{}
 		o := o
 		o.SnapshotAfter = -1
-		jw := openTally(t, d, whole, o)
+		jw := openFold(t, d, whole, o)
 		if whole.applied != 21+2*round || first.Notes != whole.Notes || first.Seq != whole.Seq {
 			t.Fatalf("restored %+v, whole %+v", first, whole)
 		}
-		js := openTally(t, d, &tally{}, o)
+		js := openFold(t, d, &tally{}, o)
 		if jw.Head() != js.Head() || jw.Seq() != js.Seq() {
 			t.Fatal("another head")
 		}
@@ -117,7 +111,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	// A restored fold accepts appends: it has the epochs and the chain.
 	f := &tally{}
-	j = openTally(t, d, f, o)
+	j = openFold(t, d, f, o)
 	if f.applied > 12 {
 		t.Fatalf("%d records applied", f.applied)
 	}
@@ -129,7 +123,7 @@ func TestSnapshot(t *testing.T) {
 	verified(t, d)
 	// A fold of another version has a snapshot of its own.
 	other := &tally{version: "2"}
-	openTally(t, d, other, o)
+	openFold(t, d, other, o)
 	if other.applied != int(j.Seq()) || len(snapshots(t, d)) != 2 {
 		t.Errorf("another version: %d applied, %v", other.applied, snapshots(t, d))
 	}
@@ -145,31 +139,27 @@ func TestSnapshotUnfit(t *testing.T) {
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3
-	j := openTally(t, d, &tally{}, o)
+	j := openFold(t, d, &tally{}, o)
 	for i := range 4 {
 		journaltest.Append(t, j, someone, journaltest.Note(i), journaltest.Note(i))
 	}
-	openTally(t, d, &tally{}, o)
-	names := snapshots(t, d)
-	if len(names) != 1 {
-		t.Fatalf("snapshots: %v", names)
-	}
-	good, lines := read(t, names[0]), read(t, segment(d, 1))
+	path := snap(t, d, o)
+	good, lines := read(t, path), read(t, segment(d, 1))
 	check := func(what string, f *tally) {
 		t.Helper()
 		o := o
 		o.SnapshotAfter = 100 // do not save
-		openTally(t, d, f, o)
+		openFold(t, d, f, o)
 		whole := &tally{}
 		o.SnapshotAfter = -1
-		openTally(t, d, whole, o)
+		openFold(t, d, whole, o)
 		if f.applied != whole.applied || f.Notes != whole.Notes {
 			t.Fatalf("%s: %+v, want %+v", what, f, whole)
 		}
 		if got := snapshots(t, d); got != nil {
 			t.Fatalf("%s: still there", what)
 		}
-		write(t, names[0], good)
+		write(t, path, good)
 		write(t, segment(d, 1), lines)
 	}
 	first, step := testenv.Sample(t, 8)
@@ -177,10 +167,10 @@ func TestSnapshotUnfit(t *testing.T) {
 		for _, mask := range []byte{1, 0x20} {
 			b := bytes.Clone(good)
 			b[off] ^= mask
-			write(t, names[0], b)
+			write(t, path, b)
 			check(fmt.Sprint("byte ", off, " changed"), &tally{})
 		}
-		write(t, names[0], good[:off])
+		write(t, path, good[:off])
 		check("cut", &tally{})
 	}
 	check("Restore fails", &tally{refuse: true})
@@ -189,14 +179,13 @@ func TestSnapshotUnfit(t *testing.T) {
 	check("of lines that are gone", &tally{})
 	other := newDir(t)
 	other.UID = "other"
-	jo, err := other.Open(journal.Leader, nil, o)
-	must(t, err)
+	jo := openFold(t, other, nil, o)
 	for i := range 4 {
 		journaltest.Append(t, jo, someone, journaltest.Note(i), journaltest.Note(i))
 	}
-	must(t, os.Rename(names[0], filepath.Join(other.Path, "leader", filepath.Base(names[0]))))
+	must(t, os.Rename(path, filepath.Join(other.Path, "leader", filepath.Base(path))))
 	f := &tally{}
-	_, err = other.Open(journal.Leader, f, o)
+	_, err := other.Open(journal.Leader, f, o)
 	must(t, err)
 	if f.applied != 8 {
 		t.Errorf("the snapshot of another journal was used: %+v", f)
@@ -207,32 +196,24 @@ func TestSnapshotUnfit(t *testing.T) {
 // restored, whatever its file's name, and the file is removed.
 func TestSnapshotOfAnotherFold(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	o := quick
-	o.SnapshotAfter = 3
-	j := openTally(t, d, &tally{}, o)
-	for i := range 4 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
-	openTally(t, d, &tally{}, o)
-	first := snapshots(t, d)
-	openTally(t, d, &tally{version: "2"}, o)
+	d, o, first := snapped(t, 4)
+	openFold(t, d, &tally{version: "2"}, o)
 	both := snapshots(t, d)
-	if len(first) != 1 || len(both) != 2 {
+	if len(both) != 2 {
 		t.Fatalf("snapshots %v, then %v", first, both)
 	}
 	second := both[0]
-	if second == first[0] {
+	if second == first {
 		second = both[1]
 	}
-	write(t, second, read(t, first[0]))
+	write(t, second, read(t, first))
 	o.SnapshotAfter = 100 // do not save
 	f := &tally{version: "2"}
-	openTally(t, d, f, o)
+	openFold(t, d, f, o)
 	if f.applied != 4 {
 		t.Errorf("%d records were applied, want all 4: the state of another fold was restored", f.applied)
 	}
-	if got := snapshots(t, d); !slices.Equal(got, first) {
+	if got := snapshots(t, d); !slices.Equal(got, []string{first}) {
 		t.Errorf("left %v, want %v", got, first)
 	}
 }
@@ -240,19 +221,107 @@ func TestSnapshotOfAnotherFold(t *testing.T) {
 // TestSnapshotHides: only a reader that ignores the snapshot checks the lines before it.
 func TestSnapshotHides(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	o := quick
-	o.SnapshotAfter = 3
-	j := openTally(t, d, &tally{}, o)
-	for i := range 4 {
-		journaltest.Append(t, j, someone, journaltest.Note(i))
-	}
-	openTally(t, d, &tally{}, o)
+	d, o, _ := snapped(t, 4)
 	b := read(t, segment(d, 1))
 	b[10] ^= 1
 	write(t, segment(d, 1), b)
-	openTally(t, d, &tally{}, o)
+	openFold(t, d, &tally{}, o)
 	o.SnapshotAfter = -1
 	_, err := d.Open(journal.Leader, &tally{}, o)
 	breakAt(t, err, "00000001.jsonl", 1, 1)
+}
+
+// TestSnapshotOfNoLine: a snapshot that names no line of the journal, under a sum that
+// fits, is not used; no memory is taken for what it names.
+func TestSnapshotOfNoLine(t *testing.T) {
+	t.Parallel()
+	d, o, path := snapped(t, 4)
+	good := read(t, path)
+	for name, at := range map[string][2]int64{
+		"before the file": {-1, 100}, "nothing": {100, 100}, "backwards": {100, 50}, "far too much": {0, math.MaxInt64}, "behind the end": {1 << 40, 1<<40 + 100},
+	} {
+		parts := bytes.SplitN(good, []byte("\n"), 3)
+		var head map[string]any
+		must(t, json.Unmarshal(parts[1], &head))
+		head["start"], head["end"] = at[0], at[1]
+		b, err := json.Marshal(head)
+		must(t, err)
+		write(t, path, summed(b, parts[2]))
+		f, o := &tally{}, o
+		o.SnapshotAfter = 100 // do not save
+		openFold(t, d, f, o)
+		if f.applied != 4 || f.Seq != 4 {
+			t.Errorf("%s: %d records were folded of 4, up to %d", name, f.applied, f.Seq)
+		}
+	}
+	write(t, path, good)
+	f := &tally{}
+	openFold(t, d, f, o)
+	if f.applied != 0 || f.Seq != 4 {
+		t.Errorf("the good one: %d records were folded, up to %d", f.applied, f.Seq)
+	}
+}
+
+// TestSnapshotOfOtherLines: a snapshot of a journal of the same team and name, whose lines
+// are as long and stand where these do, is not used: the line that it was taken behind is
+// another.
+func TestSnapshotOfOtherLines(t *testing.T) {
+	t.Parallel()
+	o := quick
+	o.SnapshotAfter = 3
+	made := func(from int) (journal.Dir, string) {
+		d := newDir(t)
+		j := openFold(t, d, &tally{}, o)
+		for i := range 4 {
+			journaltest.Append(t, j, someone, journaltest.Note(from+i))
+		}
+		return d, snap(t, d, o)
+	}
+	d, ours := made(10)
+	other, theirs := made(20)
+	if len(read(t, segment(d, 1))) != len(read(t, segment(other, 1))) || filepath.Base(ours) != filepath.Base(theirs) {
+		t.Fatal("the two journals are not as long, or their snapshots have two names")
+	}
+	write(t, ours, read(t, theirs))
+	f := &tally{}
+	openFold(t, d, f, o)
+	if f.applied != 4 {
+		t.Errorf("%d records of 4 were folded: the other journal's snapshot was used", f.applied)
+	}
+	f = &tally{}
+	openFold(t, d, f, o)
+	if f.applied != 0 {
+		t.Errorf("%d records were folded: it was not replaced", f.applied)
+	}
+}
+
+// TestWhole: Open with Whole folds the journal from its first line, whatever snapshot lies beside
+// it, and leaves a snapshot that the next Open uses.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	d := newDir(t)
+	o := quick
+	o.SnapshotAfter = 3
+	j := openFold(t, d, &tally{}, o)
+	notes(t, j, 5)
+	opened := func(whole bool) int {
+		t.Helper()
+		o := o
+		o.Whole = whole
+		f := &tally{}
+		openFold(t, d, f, o)
+		if f.Seq != 5 {
+			t.Fatalf("whole %v: folded up to %d of 5", whole, f.Seq)
+		}
+		return f.applied
+	}
+	opened(false)
+	for range 2 {
+		if n := opened(true); n != 5 {
+			t.Errorf("the whole: %d records were folded, want 5", n)
+		}
+		if n := opened(false); n != 0 {
+			t.Errorf("with a snapshot: %d records were folded, want none", n)
+		}
+	}
 }
