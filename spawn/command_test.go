@@ -48,9 +48,7 @@ func (o *output) ready(t *testing.T, n int) map[spawntest.Mode]spawn.Identity {
 	})
 	for mode, pid := range spawntest.ReadyIn([]byte(o.String())) {
 		id, err := spawn.Identify(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { kill(t, id) })
 		ids[mode] = id
 	}
@@ -151,9 +149,7 @@ func TestRunOutput(t *testing.T) {
 	runs(t, helper(t, nil, spawntest.ModeFlood, "3145745"), spawn.Exit{})
 
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	runs(t, helper(t, f, spawntest.ModeFlood, "3145745"), spawn.Exit{})
 	if fi, err := f.Stat(); err != nil || fi.Size() != n {

@@ -43,9 +43,7 @@ func TestWithout(t *testing.T) {
 func TestRepositoryVariables(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(testenv.Require(t, "git"), "rev-parse", "--local-env-vars").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name := range strings.FieldsSeq(string(out)) {
 		// The settings that it counts are the person's; where a repository is cannot be set by them.
 		if name != "GIT_CONFIG_COUNT" && !spawn.InScope(name, spawn.ScopeRepository) {

@@ -22,33 +22,21 @@ func TestMarkedBelowAnother(t *testing.T) {
 	// An unmarked shell that starts a marked one, which starts a third.
 	cmd := exec.Command("/bin/sh", "-c", spawn.MemberMark(owner)+` sh -c 'sleep 300 & echo $! $$; wait' & wait`)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var ids []spawn.Identity
 	for _, f := range strings.Fields(line) {
 		pid, err := strconv.Atoi(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		id, err := spawn.Identify(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, id)
 		t.Cleanup(func() { kill(t, id) })
 	}
 	shell, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	look := func() (found []spawn.Marked) {
 		t.Helper()
 		spawntest.Await(t, "both are there", func() bool {
@@ -68,9 +56,7 @@ func TestMarkedBelowAnother(t *testing.T) {
 			t.Errorf("%d is not ours below a process on record", m.ID.PID)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, m := range look() {
 		if !m.Ours() {
@@ -106,17 +92,11 @@ func TestBelowASubreaper(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "sleep 300 >/dev/null 2>&1 & echo $!")
 	cmd.Env = append(os.Environ(), spawn.MemberMark(owner))
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { kill(t, id) })
 	if parent, err := spawn.Parent(pid); err != nil || parent != os.Getppid() {
 		t.Fatalf("its parent is %d, %v; want the subreaper %d", parent, err, os.Getppid())

@@ -117,9 +117,7 @@ func TestWaitGoneCloses(t *testing.T) {
 	}
 	open := func() int {
 		fds, err := filepath.Glob("/proc/self/fd/*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := 0
 		for _, fd := range fds {
 			if to, err := os.Readlink(fd); err == nil && to == "anon_inode:[pidfd]" {

@@ -16,16 +16,12 @@ import (
 func TestIdentifySelf(t *testing.T) {
 	t.Parallel()
 	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if id.PID != os.Getpid() || id.Start == "" || !id.Alive() {
 		t.Errorf("self: %+v, alive %v", id, id.Alive())
 	}
 	b, err := json.Marshal(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var back spawn.Identity
 	if err := json.Unmarshal(b, &back); err != nil || back != id {
 		t.Errorf("%s came back as %+v, %v", b, back, err)
@@ -37,9 +33,7 @@ func TestIdentifySelf(t *testing.T) {
 func TestAliveIsExact(t *testing.T) {
 	t.Parallel()
 	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, change := range map[string]func(*spawn.Identity){
 		"start":     func(id *spawn.Identity) { id.Start += "0" },
 		"no start":  func(id *spawn.Identity) { id.Start = "" },
@@ -62,13 +56,9 @@ func TestZombie(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeExit, "5")
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	spawntest.Await(t, "the child to be a zombie", func() bool { return !id.Alive() })
 	if again, err := spawn.Identify(id.PID); err != nil || again.Start != id.Start {
 		t.Errorf("zombie: %+v, %v; was %+v", again, err, id)
@@ -111,13 +101,9 @@ func TestTree(t *testing.T) {
 		p := spawntest.Start(t, processBackend, spec)
 		pids := spawntest.Ready(t, spec.Log, 2)
 		child, err := spawn.Identify(pids[spawntest.ModeBlock])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		self, err := spawn.Identify(os.Getpid())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if ppid, err := spawn.Parent(child.PID); err != nil || ppid != p.Identity().PID {
 			t.Errorf("parent %d, %v, want %d", ppid, err, p.Identity().PID)
 		}
@@ -130,9 +116,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("ancestors %+v continue as %+v, %v", up, above, err)
 		}
 		below, err := spawn.Descendants(self.PID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		i, j := slices.Index(below, p.Identity()), slices.Index(below, child)
 		if i < 0 || j < i {
 			t.Errorf("descendants %+v: parent at %d, child at %d", below, i, j)

@@ -39,9 +39,7 @@ func TestInProcessPanics(t *testing.T) {
 			t.Errorf("%s: stop of what has ended: %q, %v", mode, rung, err)
 		}
 		log, err := os.ReadFile(spec.Log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if mode == spawntest.ModePanic && !strings.Contains(string(log), "spawntest.Inside(") {
 			t.Errorf("no stack in the log:\n%s", log)
 		}
@@ -62,9 +60,7 @@ func TestInProcessStubborn(t *testing.T) {
 		return spawn.Exit{}
 	})
 	p, err := b.Start(t.Context(), spawntest.Spec(t, spawntest.ModeBlock))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ms := time.Millisecond
 	if rung, err := p.Stop(t.Context(), spawn.Grace{Term: ms, Kill: ms}); rung != "" || !errors.Is(err, spawn.ErrStillAlive) {
 		t.Errorf("stop: %q, %v", rung, err)
@@ -103,13 +99,9 @@ func TestInsideIsNotEnded(t *testing.T) {
 	host := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock)).Identity()
 	id := spawn.Identity{PID: host.PID, PGID: host.PGID, SID: host.SID, Start: host.Start, Boot: host.Boot, Inside: true}
 	record, err := json.Marshal(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env, cmd.Stdin, cmd.Stderr = []string{scenarioEnv + "=stop"}, strings.NewReader(string(record)), os.Stderr
 	if out, err := cmd.Output(); err != nil || string(out) != " true\n true\n" {
@@ -167,9 +159,7 @@ func TestStartCost(t *testing.T) {
 		for range n {
 			began := time.Now()
 			p, err := backend.Start(t.Context(), spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			took = append(took, time.Since(began))
 			<-p.Done()
 		}

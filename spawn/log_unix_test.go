@@ -17,9 +17,7 @@ func TestOpenLog(t *testing.T) {
 	t.Parallel()
 	elsewhere := t.TempDir()
 	secret := filepath.Join(elsewhere, "output.log")
-	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("secret"), 0o644))
 	for what, put := range map[string]func(path string) error{
 		"a link":           func(p string) error { return os.Symlink(secret, p) },
 		"a second name":    func(p string) error { return os.Link(secret, p) },
@@ -30,12 +28,8 @@ func TestOpenLog(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ann")
 		path := filepath.Join(dir, "output.log")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := put(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(dir, 0o700))
+		must(t, put(path))
 		if f, err := spawn.OpenLog(path); err == nil {
 			t.Errorf("%s was opened", what)
 			f.Close()
@@ -47,9 +41,7 @@ func TestOpenLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "output.log")
 	for range 2 {
 		f, err := spawn.OpenLog(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := f.WriteString("x"); err != nil {
 			t.Error(err)
 		}

@@ -34,3 +34,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestBackend(t *testing.T) { spawntest.TestBackend(t, processBackend) }
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -30,15 +30,11 @@ func TestOrphansOfAnotherNamespace(t *testing.T) {
 	spawntest.Ready(t, in, 1)
 	here := spawntest.Ready(t, out, 1)[spawntest.ModeBlock]
 	found, err := spawn.Orphans(func(m spawn.Marked) bool { return m.Owner == owner })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := false
 	for _, m := range found {
 		exe, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.ID.PID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen = seen || m.ID.PID == here
 		if m.ID.PID != here && string(exe[:len(argv[0])]) == argv[0] {
 			t.Errorf("%+v is in another namespace", m)

@@ -59,13 +59,9 @@ func TestOrphans(t *testing.T) {
 	dir := t.TempDir()
 	argv, env := spawntest.Helper(t, spawntest.ModeParent, "block,setsid,stay")
 	cmd, in, out := scenario(t, "commander")
-	if err := json.NewEncoder(in).Encode(order{argv, append(env, spawn.MemberMark(owner)), n, dir + "/log"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.NewEncoder(in).Encode(order{argv, append(env, spawn.MemberMark(owner)), n, dir + "/log"}))
 	var word string
-	if err := out.Decode(&word); err != nil {
-		t.Fatal(err)
-	}
+	must(t, out.Decode(&word))
 	// Each is a command and one below it.
 	all := func(n int) (found []spawn.Marked) {
 		t.Helper()
@@ -84,9 +80,7 @@ func TestOrphans(t *testing.T) {
 			t.Errorf("%+v is an orphan of %v while that runs", m, by)
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	found, err := spawn.Orphans(ours)
 	if err != nil || len(found) != 2*n {
@@ -140,9 +134,7 @@ func descendant() error {
 func TestMarkedIsNotOurselves(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out bytes.Buffer
 	env := []string{scenarioEnv + "=descendant", spawn.MemberMark(fmt.Sprintf("self-%d/ann", os.Getpid()))}
 	exit, err := spawn.Command{Argv: []string{exe}, Env: env, Output: &out, Reap: true}.Run(t.Context())

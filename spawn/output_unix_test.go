@@ -50,9 +50,7 @@ func TestRunInNoDirectory(t *testing.T) {
 // TestRunErrors: stderr goes to a file of its own, and stays out of the output.
 func TestRunErrors(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "errors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var out strings.Builder
 	if _, err := (spawn.Command{Argv: []string{"/bin/sh", "-c", "echo a; echo b >&2"}, Output: &out, Errors: f}).Run(t.Context()); err != nil {

@@ -188,9 +188,7 @@ func TestMarksOf(t *testing.T) {
 // TestReadError: a process table that cannot be read is an error of every look at it, and of a stop.
 func TestReadError(t *testing.T) {
 	id, err := Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	broken := errors.New("no table")
 	read := func() ([]stat, error) { return nil, broken }
 	other := id
@@ -223,9 +221,7 @@ func TestReadError(t *testing.T) {
 // text of those who are left has their numbers only.
 func TestNoNumbers(t *testing.T) {
 	self, err := Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if ids, err := GroupOf(self); err != nil || len(ids) == 0 {
 		t.Errorf("of this process: %v, %v", ids, err)
 	}
@@ -260,9 +256,7 @@ func TestNoNumbers(t *testing.T) {
 // neither is a thread of the kernel, whoever owns it.
 func TestOwnerOf(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if uid, err := owner(pid); err != nil || int(uid) != os.Getuid() {
 		t.Errorf("%d, %v", uid, err)
@@ -273,9 +267,7 @@ func TestOwnerOf(t *testing.T) {
 	if serviceManager(stat{pid: pid, ppid: 1}) || serviceManager(stat{pid: pid, ppid: 2}) {
 		t.Error("a program of this process is the service manager")
 	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	if uid, err := owner(pid); !errors.Is(err, ErrGone) || uid != 0 {
 		t.Errorf("gone: %d, %v", uid, err)
@@ -291,9 +283,7 @@ func TestOwnerOf(t *testing.T) {
 // TestNewMark: a mark names this process by its start, and its runs count up.
 func TestNewMark(t *testing.T) {
 	id, err := Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, _ := marksOf([]string{markName + "=" + newMark() + ":" + newMark()})
 	if len(m.Commands) != 2 || m.Commands[0].PID != id.PID || m.Commands[0].Start != id.Start || m.Commands[1].Run <= m.Commands[0].Run {
 		t.Errorf("%+v", m.Commands)
@@ -338,5 +328,13 @@ func TestSignals(t *testing.T) {
 		if got := strings.Join(sent, " "); got != c.sent || !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %s, %v", what, got, err)
 		}
+	}
+}
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -46,9 +46,7 @@ func starter() error {
 func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out *json.Decoder) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd = exec.Command(exe)
 	cmd.Env = append(testenv.Race(), scenarioEnv+"="+name)
 	cmd.Stderr = os.Stderr
@@ -56,12 +54,8 @@ func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out 
 		t.Fatal(err)
 	}
 	r, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	return cmd, in, json.NewDecoder(r)
 }
 
@@ -72,9 +66,7 @@ func TestSurvivesStarter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go")
 	spec := spawntest.Spec(t, spawntest.ModeFollow, file)
 	cmd, in, out := scenario(t, "starter")
-	if err := json.NewEncoder(in).Encode([]spawn.Spec{spec}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.NewEncoder(in).Encode([]spawn.Spec{spec}))
 	var ids []spawn.Identity
 	if err := out.Decode(&ids); err != nil || len(ids) != 1 {
 		t.Fatal(ids, err)
@@ -82,18 +74,14 @@ func TestSurvivesStarter(t *testing.T) {
 	id := ids[0]
 	defer spawntest.End(t, id)
 	spawntest.Ready(t, spec.Log, 1)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the starter was not killed")
 	}
 	if !id.Alive() {
 		t.Fatal("the process ended with its starter")
 	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	spawntest.Await(t, "the log to go on", func() bool {
 		b, err := os.ReadFile(spec.Log)
 		return err == nil && strings.HasSuffix(string(b), "seen\n")
@@ -117,12 +105,8 @@ func TestPlantedLog(t *testing.T) {
 	} {
 		spec := spawntest.Spec(t, spawntest.ModeReport)
 		victim := filepath.Join(t.TempDir(), "victim")
-		if err := os.WriteFile(victim, []byte("keep"), 0o640); err != nil {
-			t.Fatal(err)
-		}
-		if err := plant(victim, spec.Log); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(victim, []byte("keep"), 0o640))
+		must(t, plant(victim, spec.Log))
 		if p, err := processBackend.Start(t.Context(), spec); err == nil {
 			t.Errorf("%s: started", name)
 			spawntest.Wait(t, p)
@@ -143,12 +127,8 @@ func TestPlantedLog(t *testing.T) {
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool")
-	if err := testenv.Executable(tool, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "text"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Executable(tool, nil))
+	must(t, os.WriteFile(filepath.Join(dir, "text"), nil, 0o600))
 	t.Chdir(dir)
 	for _, c := range []struct {
 		name, want string

@@ -19,12 +19,8 @@ func TestReadProc(t *testing.T) {
 		cmd := exec.Command("cat")
 		cmd.Env = []string{"LONG=" + strings.Repeat("x", n)}
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		path := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
 		var got []byte
 		// A program that is just being started has no environment yet.
@@ -35,9 +31,7 @@ func TestReadProc(t *testing.T) {
 		if want := []byte(cmd.Env[0] + "\x00"); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: %d were read, %v", len(want), len(got), err)
 		}
-		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(in.Close(), cmd.Wait()))
 	}
 	if _, err := readProc("/proc/self/nothing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)

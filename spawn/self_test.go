@@ -27,35 +27,25 @@ func TestSelf(t *testing.T) {
 		t.Skip("links need a right there")
 	}
 	dir, err := filepath.EvalSymlinks(testenv.DiskDir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, err)
 	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	for _, d := range []string{"cellar/1.0/bin", "cellar/1.1/bin", "bin", "other", "script"} {
-		must(os.MkdirAll(in(d), 0o755))
+		must(t, os.MkdirAll(in(d), 0o755))
 	}
 	program := in("cellar/1.0/bin/waggle")
 	if err := os.Link(test, program); err != nil {
 		b, rerr := os.ReadFile(test)
-		must(rerr)
-		must(testenv.Executable(program, b))
+		must(t, rerr)
+		must(t, testenv.Executable(program, b))
 	}
-	must(testenv.Executable(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n")))
-	must(testenv.Executable(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n")))
-	must(os.Symlink("../cellar/1.0/bin/waggle", in("bin/waggle")))
-	must(os.Symlink("../cellar/1.0/bin/waggle", in("bin/w")))
-	must(os.Symlink("../cellar/1.1/bin/waggle", in("other/waggle")))
-	must(os.Symlink("1.0", in("cellar/current")))
+	must(t, testenv.Executable(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n")))
+	must(t, testenv.Executable(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n")))
+	must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/waggle")))
+	must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/w")))
+	must(t, os.Symlink("../cellar/1.1/bin/waggle", in("other/waggle")))
+	must(t, os.Symlink("1.0", in("cellar/current")))
 	for _, c := range []struct{ argv0, path, cwd, want string }{
 		{"waggle", "bin", ".", "bin/waggle"},                                    // by its name
 		{"waggle", "other:bin", ".", program},                                   // called by a path of another PATH

@@ -16,9 +16,7 @@ import (
 func TestGroupOf(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	id, err := spawn.Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Error(err)

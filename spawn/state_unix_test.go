@@ -31,21 +31,15 @@ func TestLife(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	hasState(t, id, spawn.Running)
 	for _, step := range []struct {
 		signal syscall.Signal
 		want   spawn.State
 	}{{syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGCONT, spawn.Running}, {syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGKILL, spawn.Gone}} {
-		if err := cmd.Process.Signal(step.signal); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(step.signal))
 		hasState(t, id, step.want)
 		if id.Alive() != (step.want != spawn.Gone) {
 			t.Errorf("after %s alive is %v", step.signal, id.Alive())
@@ -61,14 +55,10 @@ func TestTheirsIsNotEnded(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id.Theirs = true
 	for name, stop := range map[string]func() (string, error){
 		"Stop":     func() (string, error) { return spawn.Stop(t.Context(), id, spawn.Grace{}) },

@@ -36,9 +36,7 @@ func family(t *testing.T, child spawntest.Mode, flags string) (*spawn.Process, s
 		n = 2
 	}
 	id, err := spawn.Identify(spawntest.Ready(t, spec.Log, n)[child])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { kill(t, id) })
 	if n == 1 {
 		spawntest.Wait(t, p)
@@ -99,9 +97,7 @@ func TestStopContinues(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModePolite)
 	p := spawntest.Start(t, processBackend, spec)
 	spawntest.Ready(t, spec.Log, 1)
-	if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 	alive(t, p.Identity())
 	stops(t, p.Identity(), patient, spawn.RungTerm)
 }
@@ -132,13 +128,9 @@ func TestStopZombie(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stops(t, id, patient, spawn.RungTerm)
 	stops(t, id, patient, spawn.RungGone)
 	if err := cmd.Wait(); err == nil {
@@ -187,9 +179,7 @@ func TestStopRecycled(t *testing.T) {
 func withStart(t *testing.T, id spawn.Identity, by int64) spawn.Identity {
 	t.Helper()
 	n, err := strconv.ParseInt(id.Start, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id.Start = strconv.FormatInt(n+by, 10)
 	return id
 }
@@ -248,9 +238,7 @@ func TestStopRefusesOwn(t *testing.T) {
 		return
 	}
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	up, err := spawn.Ancestors(self.PID)
 	if err != nil || len(up) < 3 {
 		t.Fatalf("ancestors %+v, %v", up, err)
@@ -265,13 +253,9 @@ func TestStopRefusesOwn(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	child, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	refuses(t, child)
 	alive(t, child)
 	kill(t, child)
@@ -355,16 +339,10 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 	for i := range specs {
 		specs[i] = spawntest.Spec(t, spawntest.ModeBlock)
 	}
-	if err := json.NewEncoder(in).Encode(specs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.NewEncoder(in).Encode(specs))
 	var ids []spawn.Identity
-	if err := out.Decode(&ids); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, out.Decode(&ids))
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	alive(t, ids...)
 	var wg sync.WaitGroup
@@ -400,15 +378,11 @@ func TestStopByInput(t *testing.T) {
 			t.Parallel()
 			s := spawntest.Spec(t, c.mode)
 			p, err := spawn.ProcessBackend().Start(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { spawntest.EndProcess(t, p) })
 			spawntest.Ready(t, s.Log, 1)
 			if c.stopped {
-				if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
+				must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().State(); return l == spawn.Stopped })
 			}
 			// The rung that is to end it has a minute; those before it have a moment.

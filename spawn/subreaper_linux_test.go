@@ -20,9 +20,7 @@ func isolated(t *testing.T) bool {
 	t.Helper()
 	const env = "WAGGLE_SPAWN_ISOLATED"
 	if os.Getenv(env) != "" {
-		if err := spawn.Subreaper(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, spawn.Subreaper())
 		return true
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -39,9 +37,7 @@ func orphan(t *testing.T, mode spawntest.Mode) spawn.Identity {
 	spec := spawntest.Spec(t, spawntest.ModeParent, string(mode)+",setsid")
 	spawntest.Wait(t, spawntest.Start(t, processBackend, spec))
 	id, err := spawn.Identify(spawntest.Ready(t, spec.Log, 1)[mode])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { kill(t, id) })
 	return id
 }
@@ -63,33 +59,21 @@ func TestReapOrphans(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeExit, "7")
 	waited := exec.Command(argv[0], argv[1:]...)
 	waited.Env = env
-	if err := waited.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, waited.Start())
 	child, err := spawn.Identify(waited.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	released := exec.Command(argv[0], argv[1:]...)
 	released.Env = env
-	if err := released.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, released.Start())
 	dropped, err := spawn.Identify(released.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := released.Process.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, released.Process.Release())
 	spawntest.Await(t, "the children to be zombies", func() bool { return !child.Alive() && !dropped.Alive() })
 	reaps(t, 1) // the process that can be waited for no longer
 
 	id := orphan(t, spawntest.ModeBlock)
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if up, err := spawn.Ancestors(id.PID); err != nil || !slices.Contains(up, self) {
 		t.Errorf("ancestors of an orphan: %+v, %v", up, err)
 	}
@@ -119,9 +103,7 @@ func TestReapOrphansCost(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	child := exec.Command(argv[0], argv[1:]...)
 	child.Env = env
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, child.Start())
 	t.Cleanup(func() {
 		_ = child.Process.Kill()
 		_ = child.Wait()

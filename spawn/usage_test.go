@@ -19,13 +19,9 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
 	inside, err := spawn.Inside()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	used, err := spawn.UsageOf(parent.Identity(), child, inside, withStart(t, child, 1), spawn.Identity{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, n := range []int{2, 1, 1, 0, 0} {
 		if u := used[i]; u.Processes != n || (u.RSS > 1<<20) != (n > 0) {
 			t.Errorf("%d: %+v, want %d processes", i, u, n)
@@ -40,21 +36,15 @@ func TestUsage(t *testing.T) {
 func TestUsageTime(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cpu := func() time.Duration {
 		used, err := spawn.UsageOf(self)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return used[0].CPU
 	}
 	before := cpu()
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Run())
 	spent := cmd.ProcessState.UserTime()
 	if grew := cpu() - before; grew < spent-20*time.Millisecond {
 		t.Errorf("a child used %v, it grew by %v", spent, grew)
@@ -65,9 +55,7 @@ func TestUsageTime(t *testing.T) {
 func TestUsageCost(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids := make([]spawn.Identity, 30)
 	for i := range ids {
 		ids[i] = self

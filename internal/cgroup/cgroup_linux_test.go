@@ -24,9 +24,7 @@ func fake(t *testing.T, own, mounts string) string {
 	for name, text := range map[string]string{"cgroup": own, "mountinfo": mounts} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return filepath.Dir(dir)
 }
 
@@ -54,12 +52,8 @@ func TestHere(t *testing.T) {
 func TestSpared(t *testing.T) {
 	parent := t.TempDir()
 	g, err := cgroup.Make(parent, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte("11\n12\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte("11\n12\n"), 0o600))
 	if err := g.End(t.Context(), []int{1, 12}); err == nil || !strings.Contains(err.Error(), "process 12") {
 		t.Error(err)
 	}
@@ -103,9 +97,7 @@ func real(t *testing.T) string {
 // group.
 func TestEnd(t *testing.T) {
 	g, err := cgroup.Make(real(t), "member")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The process enters the group, and its child leaves its environment, session and parent.
 	cmd := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" || exit 1; env -i setsid sleep 600 </dev/null >/dev/null 2>&1 &`, "sh", g.Path)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -116,14 +108,10 @@ func TestEnd(t *testing.T) {
 		pids, err = g.Processes()
 		return err != nil || len(pids) > 0
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := g.End(ctx, []int{os.Getpid()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.End(ctx, []int{os.Getpid()}))
 	for _, pid := range pids {
 		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(b), ") Z ") {
 			t.Errorf("process %d lives: %s", pid, b)
@@ -148,9 +136,7 @@ func TestStartsApart(t *testing.T) {
 	var owners []cgroup.Owner
 	for i := range 2 {
 		cmd := exec.Command("sleep", "600")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -173,18 +159,14 @@ func TestStartsApart(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := first.End(ctx, []int{os.Getpid()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.End(ctx, []int{os.Getpid()}))
 	if err := first.End(ctx, nil); err != nil {
 		t.Errorf("what is gone has ended: %v", err)
 	}
 	if err := syscall.Kill(owners[1].PID, 0); err != nil {
 		t.Errorf("the other one: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(state, "cgroups", "0123.7.8"), []byte("b\n1\n/sys/fs/cgroup/theirs\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(state, "cgroups", "0123.7.8"), []byte("b\n1\n/sys/fs/cgroup/theirs\n"), 0o600))
 	if list, err = cgroup.Records(state, "0123"); err == nil || len(list) != 2 {
 		t.Errorf("a record of another's group: %+v %v", list, err)
 	}
@@ -195,9 +177,7 @@ func TestStartsApart(t *testing.T) {
 func TestVanishing(t *testing.T) {
 	parent := real(t)
 	above, err := cgroup.Make(parent, "above")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = above.Drop() }()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -226,4 +206,12 @@ func TestVanishing(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
+}
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

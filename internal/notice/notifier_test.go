@@ -161,9 +161,7 @@ func TestNotifierMissed(t *testing.T) {
 // A notice of the future, before the clock was set back, does not keep the next one.
 func TestNotifierFuture(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "notified.json")
-	if err := os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
 		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
@@ -205,9 +203,7 @@ func TestNotifierCloseStuck(t *testing.T) {
 // What was told is kept whole; a file that says something else counts as nothing.
 func TestNotifierForeignFile(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "notified.json")
-	if err := os.WriteFile(kept, []byte("something else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(kept, []byte("something else"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
 		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
@@ -247,9 +243,7 @@ func TestSettings(t *testing.T) {
 
 	// A file that says something else is not replaced.
 	path := filepath.Join(s.State, "notify")
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("mine"), 0o600))
 	if on, err := s.On(); !on || err == nil {
 		t.Errorf("on is %v, %v", on, err)
 	}

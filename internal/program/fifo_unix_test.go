@@ -10,7 +10,5 @@ import (
 
 func mkfifo(t *testing.T, p string) {
 	t.Helper()
-	if err := unix.Mkfifo(p, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Mkfifo(p, 0o600))
 }

@@ -18,9 +18,7 @@ func files(t *testing.T, of map[string]string) string {
 		t.Skip("the programs here are found by their rights")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, text := range of {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -29,24 +27,18 @@ func files(t *testing.T, of map[string]string) string {
 
 func write(t *testing.T, p, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(p), 0o755))
 	mode := os.FileMode(0o755)
 	if strings.HasSuffix(p, ".txt") {
 		mode = 0o644
 	}
-	if err := os.WriteFile(p, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(p, []byte(text), mode))
 }
 
 func TestLook(t *testing.T) {
 	dir := files(t, map[string]string{"a/tool": "\x7fELF", "b/tool": "x", "b/other": "x", "here": "x", "b/not.txt": "x", "a/dir/x": "x",
 		"b/script": "#!/usr/bin/env other -x\n", "run.txt": "echo", "sub/run.txt": "sub", "sub/rel": "x"})
-	if err := os.Symlink(filepath.Join(dir, "b/other"), filepath.Join(dir, "a/link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(dir, "b/other"), filepath.Join(dir, "a/link")))
 	path := "PATH=" + strings.Join([]string{dir + "/nowhere", dir + "/a", "sub", dir + "/b", ""}, ":")
 	look := func(argv0 string, cmds ...program.Command) program.Found {
 		return new(program.Finder).Look(program.Call{Argv: []string{argv0}, Commands: cmds, Dir: dir, Env: []string{"PATH=/else", path}}, true)
@@ -107,9 +99,7 @@ func TestLookWithoutContent(t *testing.T) {
 	lead := func(to string) {
 		t.Helper()
 		_ = os.Remove(link) // it may not be there yet
-		if err := os.Symlink(filepath.Join(dir, to), link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(filepath.Join(dir, to), link))
 	}
 	lead("real/one")
 	look("real/one")
@@ -117,17 +107,13 @@ func TestLookWithoutContent(t *testing.T) {
 	look("real/two")
 	write(t, filepath.Join(dir, "early/tool"), "x") // earlier on the PATH
 	look("early/tool")
-	if err := os.Remove(filepath.Join(dir, "early/tool")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "early/tool")))
 	look("real/two")
 }
 
 func TestScripts(t *testing.T) {
 	dir := files(t, map[string]string{"small": "x", "large": strings.Repeat("x", 1<<20), "below": strings.Repeat("x", 1<<20-1)})
-	if err := os.Symlink(filepath.Join(dir, "small"), filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(dir, "small"), filepath.Join(dir, "link")))
 	mkfifo(t, filepath.Join(dir, "fifo"))
 	for name, want := range map[string]string{"small": "small", "link": "small", "below": "below", "large": "", "fifo": "", "none": "", ".": ""} {
 		found := make(chan program.Found, 1)
@@ -154,21 +140,15 @@ func TestChanged(t *testing.T) {
 		"": func(*testing.T, string) {},
 		"was replaced or changed": func(t *testing.T, dir string) {
 			write(t, dir+"/new", "y")
-			if err := os.Rename(dir+"/new", dir+"/b/tool"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(dir+"/new", dir+"/b/tool"))
 		},
 		"tool is": func(t *testing.T, dir string) { write(t, dir+"/a/tool", "x") },
 		"names another file": func(t *testing.T, dir string) {
-			if err := os.Remove(dir + "/b/tool"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(dir+"/b/tool"))
 		},
 		"holds another text": func(t *testing.T, dir string) { write(t, dir+"/run.txt", "b") },
 		"is gone": func(t *testing.T, dir string) {
-			if err := os.Remove(dir + "/run.txt"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(dir+"/run.txt"))
 		},
 	} {
 		dir := files(t, map[string]string{"b/tool": "x", "run.txt": "a", "a/x": "x", "c/sh": "x"})
@@ -195,5 +175,13 @@ func BenchmarkLook(b *testing.B) {
 	var f program.Finder
 	for b.Loop() {
 		f.Look(c, false)
+	}
+}
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -55,9 +55,7 @@ func TestBackend(t *testing.T, b spawn.Backend) {
 func Start(t testing.TB, b spawn.Backend, spec spawn.Spec) *spawn.Process {
 	t.Helper()
 	p, err := b.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { EndProcess(t, p) })
 	return p
 }
@@ -111,9 +109,7 @@ func testExactly(t *testing.T, b spawn.Backend) {
 		t.Fatalf("exit %+v", got)
 	}
 	dir, err := filepath.EvalSymlinks(spec.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := Report{Args: args, Env: spec.Env, Dir: dir}
 	slices.Sort(want.Env)
 	var got Report
@@ -134,9 +130,7 @@ func testExactly(t *testing.T, b spawn.Backend) {
 
 func testLog(t *testing.T, b spawn.Backend) {
 	spec := Spec(t, ModeReport)
-	if err := os.WriteFile(spec.Log, []byte("before\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(spec.Log, []byte("before\n"), 0o644))
 	for range 2 {
 		Wait(t, Start(t, b, spec))
 	}
@@ -145,9 +139,7 @@ func testLog(t *testing.T, b spawn.Backend) {
 		t.Errorf("log:\n%s", log)
 	}
 	fi, err := os.Stat(spec.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if runtime.GOOS != "windows" && fi.Mode() != 0o600 {
 		t.Errorf("log has mode %v", fi.Mode())
 	}
@@ -197,12 +189,8 @@ func testExit(t *testing.T, b spawn.Backend) {
 	}
 	p := Start(t, b, Spec(t, ModeBlock))
 	proc, err := os.FindProcess(p.Identity().PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proc.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, proc.Kill())
 	if got := Wait(t, p); got != (spawn.Exit{Code: -1, Signal: "killed"}) {
 		t.Errorf("killed: %+v", got)
 	}
@@ -231,15 +219,11 @@ func testOutlivesContext(t *testing.T, b spawn.Backend) {
 	file := filepath.Join(t.TempDir(), "go")
 	spec := Spec(t, ModeFollow, file)
 	p, err := b.Start(ctx, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer EndProcess(t, p)
 	Ready(t, spec.Log, 1)
 	cancel()
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	Await(t, "the process to go on", func() bool { return strings.Contains(read(t, spec.Log), "seen") })
 	if _, err := b.Start(ctx, spec); !errors.Is(err, context.Canceled) {
 		t.Errorf("start with a cancelled context: %v", err)
@@ -249,13 +233,9 @@ func testOutlivesContext(t *testing.T, b spawn.Backend) {
 func testRefuses(t *testing.T, b spawn.Backend) {
 	good := Spec(t, ModeExit, "0")
 	file := filepath.Join(good.Dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	cwd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	relative, err := filepath.Rel(cwd, good.Argv[0])
 	if err != nil {
 		relative = "." // another drive
@@ -272,9 +252,7 @@ func testRefuses(t *testing.T, b spawn.Backend) {
 func testRefusesPlaces(t *testing.T, b spawn.Backend) {
 	good := Spec(t, ModeExit, "0")
 	file := filepath.Join(good.Dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	refused(t, b, good, map[string]func(*spawn.Spec){
 		"missing dir":      func(s *spawn.Spec) { s.Dir = file + ".none" },
 		"file as dir":      func(s *spawn.Spec) { s.Dir = file },
@@ -376,8 +354,6 @@ func testConcurrent(t *testing.T, b spawn.Backend) {
 func read(t testing.TB, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }

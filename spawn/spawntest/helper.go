@@ -68,9 +68,7 @@ func Main() {
 func Helper(t testing.TB, mode Mode, args ...string) (argv, env []string) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return append([]string{exe}, args...), []string{modeEnv + "=" + string(mode)}
 }
 
@@ -245,4 +243,12 @@ func runParent(args []string) int {
 	}
 	go func() { _ = child.Wait() }()
 	return block(ModeParent)
+}
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

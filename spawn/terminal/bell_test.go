@@ -38,25 +38,17 @@ func TestTmuxBellText(t *testing.T) {
 	client := exec.Command(s.program, "-S", s.socket, "-C", "attach", "-t", "mine")
 	client.Env = s.env
 	in, err := client.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, client.Start())
 	defer func() {
 		in.Close()
 		_ = client.Wait() // it ends because of its input
 	}()
 	testenv.Eventually(t, "a client", func() bool { return s.run("list-clients") != "" })
 	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ran := s.socket + ".ran"
-	if err := b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"))
 	name, _, _ := strings.Cut(s.run("list-clients", "-F", "#{client_name}"), "\n")
 	if got, want := s.run("show-messages", "-t", name), " message: one _(touch "+ran+") _[2J_{pid} _H_\n"; !strings.Contains(got+"\n", want) {
 		t.Errorf("shown is\n%s\nwant %q", got, want)
@@ -82,13 +74,9 @@ func TestTmuxBellStuck(t *testing.T) {
 	dir := t.TempDir()
 	program, begun := filepath.Join(dir, "tmux"), filepath.Join(dir, "begun")
 	ring := func(ctx context.Context, script string) error {
-		if err := testenv.Executable(program, []byte("#!/bin/sh\n"+script+"\n")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testenv.Executable(program, []byte("#!/bin/sh\n"+script+"\n")))
 		b, err := terminal.NewTmuxBell(program, []string{"PATH=/bin:/usr/bin", fmt.Sprintf("TMUX=%s/s,%d,0", dir, os.Getpid()), "TMUX_PANE=%0"}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b.Ring(ctx, "api", "waits")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -129,34 +117,22 @@ func TestTmuxBell(t *testing.T) {
 	}
 	pid := s.run("display-message", "-p", "#{pid}")
 	b, err := terminal.NewTmuxBell(s.program, env(pid, "%0"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Ring(t.Context(), "api", "one waits"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, b.Ring(t.Context(), "api", "one waits"))
 	s.flagged("0")
-	if err := b.Quiet(t.Context(), "api"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("")
 
 	// Of two that ring in one window the last takes the flag back.
 	for _, who := range []string{"api", "web"} {
-		if err := b.Ring(t.Context(), who, "waits"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Ring(t.Context(), who, "waits"))
 		s.flagged("0")
 	}
 	for _, who := range []string{"none", "api"} {
-		if err := b.Quiet(t.Context(), who); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Quiet(t.Context(), who))
 		s.flagged("0")
 	}
-	if err := b.Quiet(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Quiet(t.Context(), "web"))
 	s.flagged("")
 	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
 		t.Errorf("options stay: %s", got)
@@ -165,28 +141,20 @@ func TestTmuxBell(t *testing.T) {
 	// So does the last of two that ring by one name in two panes of it.
 	s.run("split-window", "-d", "-t", "%0", "sleep 600")
 	beside, err := terminal.NewTmuxBell(s.program, env(pid, "%3"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, one := range []*terminal.TmuxBell{b, beside} {
-		if err := one.Ring(t.Context(), "-", "waits"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, one.Ring(t.Context(), "-", "waits"))
 		s.flagged("0")
 	}
 	for _, one := range []*terminal.TmuxBell{b, beside} {
 		s.flagged("0")
-		if err := one.Quiet(t.Context(), "-"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, one.Quiet(t.Context(), "-"))
 	}
 	s.flagged("")
 	s.run("kill-pane", "-t", "%3")
 
 	// What rings for nobody is not recorded.
-	if err := b.Ring(t.Context(), "", "a test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Ring(t.Context(), "", "a test"))
 	s.flagged("0")
 	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
 		t.Errorf("a test has set options: %s", got)
@@ -197,18 +165,12 @@ func TestTmuxBell(t *testing.T) {
 
 	// Where another window has a flag, ours stays with it.
 	other, err := terminal.NewTmuxBell(s.program, env(pid, "%1"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, one := range []*terminal.TmuxBell{b, other} {
-		if err := one.Ring(t.Context(), "api", "waits"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, one.Ring(t.Context(), "api", "waits"))
 	}
 	s.flagged("0 1")
-	if err := b.Quiet(t.Context(), "api"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("0 1")
 	s.run("select-window", "-t", "mine:1")
 	s.run("select-window", "-t", "mine:2")
@@ -216,9 +178,7 @@ func TestTmuxBell(t *testing.T) {
 	if err := b.Ring(t.Context(), "api", "waits"); err != nil { // the flag was there before, and is another's now
 		t.Fatal(err)
 	}
-	if err := b.Quiet(t.Context(), "api"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("0")
 
 	// A pane that is gone has no bell, and a server that is gone is not another one at its socket.
@@ -244,9 +204,7 @@ func TestTmuxBell(t *testing.T) {
 		}
 	}
 	rings()
-	if err := syscall.Kill(first.PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(first.PID, syscall.SIGTERM))
 	testenv.Eventually(t, "the first server has ended", func() bool { return !first.Alive() })
 	rings()
 }
@@ -260,14 +218,10 @@ func TestTmuxBellMoved(t *testing.T) {
 	s.run("split-window", "-d", "-t", "%0", "sleep 600") // %1
 	s.run("new-window", "-t", "mine", "sleep 600")       // %2
 	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%1"}, s.env...), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rung := func(do ...string) {
 		t.Helper()
-		if err := b.Ring(t.Context(), "api", "one waits"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Ring(t.Context(), "api", "one waits"))
 		testenv.Eventually(t, "a flag", func() bool { return s.flags() != "" })
 		s.run(do...)
 		if err := b.Quiet(t.Context(), "api"); err != nil {

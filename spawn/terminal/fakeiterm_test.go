@@ -49,21 +49,13 @@ type iterm struct {
 func newITerm(t testing.TB) *iterm {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, err := os.MkdirTemp("", "wi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	f := &iterm{t: t, dir: dir, it2: filepath.Join(dir, "it2"), env: []string{fakeITerm + "=" + dir, "ITERM_SESSION_ID=w0t0p0:" + homeSession, "HOME=" + dir}}
-	if err := os.Symlink(exe, f.it2); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(f.profiles(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(exe, f.it2))
+	must(t, os.MkdirAll(f.profiles(), 0o700))
 	f.start()
 	return f
 }

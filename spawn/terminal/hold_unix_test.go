@@ -26,22 +26,14 @@ import (
 func promised(t *testing.T) (starter *exec.Cmd, path string) {
 	t.Helper()
 	starter = exec.Command("sleep", "600")
-	if err := starter.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, starter.Start())
 	t.Cleanup(func() { _, _ = starter.Process.Kill(), starter.Wait() })
 	id, err := spawn.Identify(starter.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data, err := json.Marshal(map[string]any{"starter": id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path = filepath.Join(t.TempDir(), "1.start.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 	return starter, path
 }
 
@@ -52,35 +44,23 @@ func TestStarterDiesInTmux(t *testing.T) {
 	s := newServer(t)
 	s.run("new-session", "-d", "--", "sleep", "600")
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	starter, path := promised(t)
 	open := func(path, other string) (pane string) {
 		f := strings.Fields(s.run("new-window", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "--", exe, "hold", path))
 		pid, err := strconv.Atoi(f[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		id, err := spawn.Identify(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.run("set-option", "-p", "-t", f[0], "remain-on-exit", "on", ";", "set-option", "-p", "-t", f[0], "@waggle-holder", fmt.Sprintf("%d.%s%s", pid, id.Start, other))
 		return f[0]
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second := filepath.Join(t.TempDir(), "2.start.json")
-	if err := os.WriteFile(second, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(second, data, 0o600))
 	ours, others := open(path, ""), open(second, "0")
-	if err := starter.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
 	shown := func() string { return s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_dead}") }
 	testenv.Eventually(t, "the end of our pane, and of the holder in the other", func() bool {
@@ -105,9 +85,7 @@ func TestStarterDies(t *testing.T) {
 	case <-time.After(200 * time.Millisecond): // real clock: it has looked often meanwhile
 	}
 	began := time.Now()
-	if err := starter.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
 	err := <-ended
 	if err == nil || !strings.Contains(err.Error(), "is dead") {

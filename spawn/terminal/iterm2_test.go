@@ -88,15 +88,11 @@ func TestITerm2Team(t *testing.T) {
 	if d := cmp.Diff([]string{homeSession, ann.ID, bob.ID}, f.sessions()); d != "" {
 		t.Errorf("a split that was to stay (-want +got):\n%s", d)
 	}
-	if err := h.Close(t.Context(), f.it2, f.env); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Close(t.Context(), f.it2, f.env))
 	if d := cmp.Diff([]string{homeSession, bob.ID}, f.sessions()); d != "" {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
-	if err := end(ps[1]).Close(t.Context(), f.it2, f.env); err != nil {
-		t.Fatal(err)
-	}
+	must(t, end(ps[1]).Close(t.Context(), f.it2, f.env))
 	if d := cmp.Diff([]string{homeSession}, f.sessions()); d != "" {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
@@ -226,15 +222,11 @@ func TestITerm2Sweeps(t *testing.T) {
 	f := newITerm(t)
 	keep := []string{"person.json", "waggle-notes.json"}
 	for _, name := range append([]string{"waggle-0a0b0c0d.2147483646.77.json"}, keep...) {
-		if err := os.WriteFile(filepath.Join(f.profiles(), name), []byte(`{"Profiles":[]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(f.profiles(), name), []byte(`{"Profiles":[]}`), 0o600))
 	}
 	spawntest.Start(t, terminal.ITerm2(f.options()), spawntest.Spec(t, spawntest.ModeBlock))
 	left, err := os.ReadDir(f.profiles())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, e := range left {
 		names = append(names, e.Name())

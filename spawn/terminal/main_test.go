@@ -27,16 +27,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func options(t testing.TB) terminal.Options {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, err := os.MkdirTemp("", "wt") // a short path: it has a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return terminal.Options{Holder: []string{exe, "hold"}, Dir: dir, Rand: rand.Reader}
 }

@@ -25,9 +25,7 @@ func TestPaneVariables(t *testing.T) {
 		p := spawntest.Start(t, b, spec)
 		spawntest.Wait(t, p)
 		log, err := os.ReadFile(spec.Log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var r spawntest.Report
 		if err := json.Unmarshal(log[strings.IndexByte(string(log), '{'):], &r); err != nil {
 			t.Fatalf("%v in %s", err, log)

@@ -29,9 +29,7 @@ func waggleHolder(t testing.TB) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "waggle")
 	testenv.Require(t, "go")
-	if err := testenv.Program(program); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testenv.Program(program))
 	return []string{program, "hold"}
 }
 
@@ -99,9 +97,7 @@ func start(ctx context.Context, b spawn.Backend, spec spawn.Spec) (*spawn.Proces
 func started(t testing.TB, b spawn.Backend, spec spawn.Spec) (p *spawn.Process, took time.Duration, rss int) {
 	t.Helper()
 	p, took, err := start(t.Context(), b, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if h := p.Place().Holder; h != nil {
 		rss = residentSize(t, h.PID)
 	}
@@ -111,13 +107,9 @@ func started(t testing.TB, b spawn.Backend, spec spawn.Spec) (p *spawn.Process, 
 func residentSize(t testing.TB, pid int) int {
 	t.Helper()
 	out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kb, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return kb << 10
 }
 
@@ -297,9 +289,7 @@ func slowShells(t *testing.T) (home string, env []string) {
 	}
 	files[filepath.Join(home, ".tmux.conf")] = "set -g default-shell '" + shell + "'\nset -g default-command '" + shell + " -l'\n"
 	for path, text := range files {
-		if err := testenv.Executable(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testenv.Executable(path, []byte(text)))
 	}
 	rc := filepath.Join(home, ".bashrc")
 	return home, []string{"HOME=" + home, "ZDOTDIR=" + home, "SHELL=" + shell, "BASH_ENV=" + rc, "ENV=" + rc}

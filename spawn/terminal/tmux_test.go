@@ -28,9 +28,7 @@ func newServer(t testing.TB) *server {
 	t.Helper()
 	program := testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &server{t, program, filepath.Join(dir, "s"), []string{"PATH=" + os.Getenv("PATH"), "TERM=screen", "HOME=" + dir}}
 	t.Cleanup(func() {
 		_, _ = s.try("kill-server")
@@ -79,9 +77,7 @@ func (s *server) identity() spawn.Identity {
 func held(t testing.TB, dir string, p *spawn.Process) *terminal.Held {
 	t.Helper()
 	list, err := terminal.List(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, h := range list {
 		if h.Process == p.Identity() {
 			return &h
@@ -170,9 +166,7 @@ func TestTmuxInside(t *testing.T) {
 		if h == nil || !h.Gone() || !h.Ended {
 			t.Fatalf("%+v of a process that has ended", h)
 		}
-		if err := h.Close(t.Context(), s.program, s.env); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Close(t.Context(), s.program, s.env))
 		if held(t, o.Dir, p) != nil {
 			t.Error("it is not forgotten")
 		}
@@ -371,9 +365,7 @@ func TestTmuxKeptByPerson(t *testing.T) {
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
 	s.run("new-window", "-d", "-t", "waggle-test:")
 	spawntest.Wait(t, p)
-	if err := held(t, o.Dir, p).Close(t.Context(), s.program, s.env); err != nil {
-		t.Fatal(err)
-	}
+	must(t, held(t, o.Dir, p).Close(t.Context(), s.program, s.env))
 	spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
 	if got := s.run("list-windows", "-a", "-F", "#{session_name} #{window_panes}"); got != "waggle-test 1\nwaggle-test 1" {
 		t.Errorf("windows:\n%s", got)
@@ -458,9 +450,7 @@ func TestTmuxPaneOf(t *testing.T) {
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "echo one screen; exec sleep 3600")
 	s.run("new-window", "-d", "-t", "mine", "exec sleep 3600")
 	pid, err := strconv.Atoi(s.run("display-message", "-p", "-t", "mine:0", "#{pane_pid}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid(), pid, 1})
 	if !ok || p.ID != s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}") || p.Server != s.identity() || p.Socket != s.socket {
 		t.Fatalf("%+v, %v", p, ok)
@@ -487,17 +477,13 @@ func TestFollowTmux(t *testing.T) {
 	before := s.run("list-panes", "-a", "-F", looks) + s.run("show-environment", "-t", "mine")
 	p := spawn.Pane{Server: s.identity(), Socket: s.socket, ID: pane}
 	f, err := terminal.FollowTmux(t.Context(), s.program, env, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	shows := func(want string) {
 		t.Helper()
 		spawntest.Await(t, want, func() bool {
 			text, err := f.Screen(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return strings.Contains(text, want)
 		})
 	}
@@ -530,9 +516,7 @@ func TestFollowTmux(t *testing.T) {
 		t.Error("a pane that is not there is followed")
 	}
 	other, err := terminal.FollowTmux(t.Context(), s.program, env, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	s.run("kill-server")
 	for range other.Changed() { // until the client has ended

@@ -149,9 +149,7 @@ func TestWatchUnnoticed(t *testing.T) {
 	person := exec.Command(s.program, "-u", "-S", s.socket, "attach-session")
 	person.Env = append(slices.Clone(s.env), "TERM=xterm")
 	tty, err := pty.StartWithSize(person, &pty.Winsize{Cols: 133, Rows: 44})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go func() { _, _ = tty.WriteTo(discard{}) }()
 	t.Cleanup(func() {
 		_ = person.Process.Kill()
@@ -222,9 +220,7 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	conf := filepath.Join(filepath.Dir(s.socket), ".tmux.conf")
-	if err := os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\nset -s exit-empty off\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\nset -s exit-empty off\n"), 0o600))
 	p := spawntest.Start(t, terminal.Tmux(s.options(terminal.TmuxOptions{})), spawntest.Spec(t, spawntest.ModeBlock))
 	e := watch(t, s.watched())
 	e.tells("opened %0", "watching")
@@ -248,9 +244,7 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 func TestWatchStrangeTmux(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fake := func(attached, answer string) terminal.WatchOptions {
 		t.Helper()
 		dir := t.TempDir()
@@ -267,9 +261,7 @@ while read -r line; do
 done
 `
 		program := filepath.Join(dir, "tmux")
-		if err := testenv.Executable(program, []byte(script)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testenv.Executable(program, []byte(script)))
 		return terminal.WatchOptions{Program: program, Env: []string{"PATH=" + os.Getenv("PATH")}, Socket: "/nowhere", Server: self}
 	}
 	good := "echo 'waggle-pane " + strconv.Itoa(self.PID) + ` %0 0 @0 $0:0 a b'`
