@@ -19,13 +19,9 @@ import (
 func open(t *testing.T, h home.Home, root string, team protocol.TeamName, uid record.TeamUID, at time.Time) home.Dir {
 	t.Helper()
 	d, err := h.Create(root, team, uid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j, err := d.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{Now: func() time.Time { return at }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := j.Append(t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: team, Root: root, UID: uid, Instance: "i", Name: protocol.Lead, Epoch: 1}}}, nil
 	}); err != nil {
@@ -66,12 +62,8 @@ func TestFindSkipsWhatIsNoTeam(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	// The journal of a renamed directory gives another name than the directory's.
 	moved := filepath.Join(filepath.Dir(d.Path), "api-00000000")
-	if err := os.Rename(d.Path, moved); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(h.Path, "teams", "api-11111111", "journal"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(d.Path, moved))
+	must(t, os.MkdirAll(filepath.Join(h.Path, "teams", "api-11111111", "journal"), 0o700))
 	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
 		t.Errorf("found %v, %v", got, err)
 	}
@@ -83,16 +75,10 @@ func TestPrivate(t *testing.T) {
 		t.Skip("Windows has no permission bits")
 	}
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
-	if err := os.Mkdir(h.Path, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(h.Path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(h.Path, 0o777))
+	must(t, os.Chmod(h.Path, 0o777))
 	d, err := h.Create("file:///a", "api", "uid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range []string{h.Path, d.Path, d.Archive(), filepath.Dir(d.ProcessLease("x"))} {
 		st, err := os.Stat(p)
 		if err != nil || st.Mode().Perm() != 0o700 {
@@ -103,5 +89,13 @@ func TestPrivate(t *testing.T) {
 		if !strings.HasPrefix(p, d.Path+string(filepath.Separator)) {
 			t.Errorf("%s lies outside", p)
 		}
+	}
+}
+
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -23,9 +23,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, damage := range map[string]func() error{
 		"garbage": func() error { return os.WriteFile(segment, []byte("garbage\n"), 0o600) },
 		"empty":   func() error { return os.WriteFile(segment, nil, 0o600) },
@@ -34,9 +32,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		},
 		"directory": func() error { return errors.Join(os.Remove(segment), os.Mkdir(segment, 0o700)) },
 	} {
-		if err := damage(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage())
 		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 || got[0] != d {
 			t.Errorf("%s: found %v, %v", what, got, err)
 		}
@@ -44,12 +40,8 @@ func TestBrokenIsNotNobody(t *testing.T) {
 			continue // without its own file it is a directory that was moved
 		}
 		identity, err := os.ReadFile(d.Identity())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(d.Identity()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Remove(d.Identity()))
 		got, err := h.Find("file:///a", "api")
 		if broken, ok := errors.AsType[*home.BrokenError](err); !ok || broken.Path != d.Path || len(got) != 0 {
 			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
@@ -58,15 +50,9 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		if err != nil || len(known) != 1 || known[0].Broken == nil || known[0].Team != "api" {
 			t.Errorf("%s: listed %+v, %v", what, known, err)
 		}
-		if err := os.WriteFile(d.Identity(), identity, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(segment); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(segment, good, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(d.Identity(), identity, 0o600))
+		must(t, os.RemoveAll(segment))
+		must(t, os.WriteFile(segment, good, 0o600))
 	}
 }
 
@@ -84,21 +70,15 @@ func TestOpenJournal(t *testing.T) {
 	} {
 		h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 		d := open(t, h, "file:///a", "api", "uid-1", time.Now())
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		if !tt.certain {
-			must(os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
+			must(t, os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
 		}
 		if tt.begun {
-			must(d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
+			must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
 		}
 		segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
-		if must(os.Truncate(segment, 0)); tt.gone {
-			must(os.Remove(segment))
+		if must(t, os.Truncate(segment, 0)); tt.gone {
+			must(t, os.Remove(segment))
 		}
 		if found, err := h.Find("file:///a", "api"); (tt.certain || tt.begun && !tt.gone) && (err != nil || len(found) != 1 || found[0] != d) {
 			t.Errorf("%s: found %v, %v", name, found, err)
@@ -117,23 +97,15 @@ func TestHalfOpened(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600))
 	for _, n := range []int{0, 1, len(good) / 2, bytes.IndexByte(good, '\n') - 1} {
-		if err := os.WriteFile(segment, good[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(segment, good[:n], 0o600))
 		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
 			t.Errorf("%d bytes: found %v, %v", n, got, err)
 		}
 	}
-	if err := os.WriteFile(segment, good, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(segment, good, 0o600))
 	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 {
 		t.Errorf("the whole record: found %v, %v", got, err)
 	}

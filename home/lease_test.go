@@ -25,21 +25,15 @@ func TestTryLead(t *testing.T) {
 			t.Fatalf("held %v, %v; want %v", held, err, want)
 		}
 		if held {
-			if err := release(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, release())
 		}
 	}
 	take(true)
 	other, err := spawn.Identify(os.Getppid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	note := func(id spawn.Identity) {
 		t.Helper()
-		if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: protocol.Lead, ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: protocol.Lead, ID: id}))
 	}
 	note(other)
 	for _, damage := range []func() error{
@@ -49,9 +43,7 @@ func TestTryLead(t *testing.T) {
 			return errors.Join(os.Remove(d.LeaderLease()), os.Symlink("/nowhere", d.LeaderLease()))
 		},
 	} {
-		if err := damage(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage())
 		take(false)
 	}
 	if kept, err := os.ReadDir(d.Quarantine()); err != nil || len(kept) != 2 {
@@ -62,14 +54,10 @@ func TestTryLead(t *testing.T) {
 	note(dead)
 	take(true)
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	note(self)
 	take(true) // the process on record is this one
-	if err := d.LeftLead(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.LeftLead())
 	if all, err := d.Started(); err != nil || len(all) != 0 {
 		t.Errorf("started: %v, %v", all, err)
 	}
@@ -85,16 +73,10 @@ func TestTryLead(t *testing.T) {
 func TestNoteStartedAside(t *testing.T) {
 	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	path := filepath.Join(d.Path, "started", "ann.json")
-	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}))
 	if all, err := d.Started(); err != nil || len(all) != 1 || all[0].ID != self {
 		t.Errorf("started: %v, %v", all, err)
 	}

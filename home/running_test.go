@@ -19,17 +19,13 @@ func TestRunning(t *testing.T) {
 		t.Fatalf("without a team: %v, %v", got, err)
 	}
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	recycled := self
 	recycled.Start += "0"
 	note := func(root, team, name string, id spawn.Identity) {
 		t.Helper()
 		d := open(t, h, root, protocol.TeamName(team), "uid", time.Now())
-		if err := d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}))
 	}
 	note("file:///b", "web", "team-lead", self)
 	note("file:///a", "api", "team-lead", self)

@@ -13,16 +13,6 @@ import (
 	"waggle/task"
 )
 
-func put(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ann")
@@ -30,17 +20,15 @@ func TestFiles(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"artifacts/b.md", "artifacts/a/deep.csv", "output.log", "output.log.1", "task-status.json", "notes.txt", "outputs"} {
-		put(t, filepath.Join(dir, filepath.FromSlash(name)), name)
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), name)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	put(t, filepath.Join(secret, "key"), "key")
+	write(t, filepath.Join(secret, "key"), "key")
 	if err := errors.Join(os.Symlink(secret, filepath.Join(dir, "artifacts", "link")), os.Symlink(filepath.Join(secret, "key"), filepath.Join(dir, "artifacts", "key"))); err != nil {
 		t.Skip(err)
 	}
 	files, err := task.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, f := range files {
 		got = append(got, fmt.Sprint(f.Kind, " ", f.Path, " ", f.Size))
@@ -54,9 +42,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, f := range files {
 		r, err := task.OpenFile(dir, f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := io.ReadAll(r)
 		if err := errors.Join(err, r.Close()); err != nil || string(b) != f.Path {
 			t.Errorf("%s: %q %v", f.Path, b, err)
@@ -69,9 +55,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	// A directory behind a link is refused.
-	if err := os.Symlink(dir, dir+"-link"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(dir, dir+"-link"))
 	if _, err := task.Files(dir + "-link"); err == nil {
 		t.Error("a link was followed")
 	}
@@ -86,19 +70,17 @@ func TestMembers(t *testing.T) {
 	create(t, l, task.Task{})
 	for _, name := range []string{"bob", "ann", "7", "..x", "file"} {
 		if name == "file" {
-			put(t, filepath.Join(dir, name), "")
+			write(t, filepath.Join(dir, name), "")
 			continue
 		}
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
 	names, err := l.Members()
 	if err != nil || fmt.Sprint(names) != "[ann bob]" || l.MemberDir("ann") != filepath.Join(dir, "ann") {
 		t.Errorf("%v %v", names, err)
 	}
 	// Its files are no tasks.
-	put(t, filepath.Join(dir, "ann", "9.json"), `{"id":"9"}`)
+	write(t, filepath.Join(dir, "ann", "9.json"), `{"id":"9"}`)
 	if all, problems, err := l.All(t.Context()); err != nil || len(all) != 1 || len(problems) > 0 {
 		t.Error(all, problems, err)
 	}

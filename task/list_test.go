@@ -20,52 +20,53 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
 
-func open(t *testing.T, dir string) *task.List {
+// must ends a test for an error of what it needs.
+func must(t interface {
+	Helper()
+	Fatal(...any)
+}, err error) {
 	t.Helper()
-	l, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func open(t *testing.T, dir string, o task.Options) *task.List {
+	t.Helper()
+	l, err := task.Open(dir, "api", o)
+	must(t, err)
 	return l
 }
 
 func newList(t *testing.T) (*task.List, string) {
 	t.Helper()
 	dir := t.TempDir()
-	return open(t, dir), dir
+	return open(t, dir, task.Options{}), dir
 }
 
 func create(t *testing.T, l *task.List, in task.Task) task.Task {
 	t.Helper()
 	out, err := l.Create(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
 func get(t *testing.T, l *task.List, id task.ID) task.Task {
 	t.Helper()
 	out, err := l.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -73,9 +74,7 @@ func read(t *testing.T, path string) string {
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".flk") {
@@ -119,7 +118,7 @@ func TestOpenList(t *testing.T) {
 			t.Error("a link is refused")
 		}
 	}
-	l := open(t, dir)
+	l := open(t, dir, task.Options{})
 	if l.Team() != "api" {
 		t.Error(l.Team())
 	}
@@ -185,15 +184,11 @@ func TestIDsAreNeverGivenAgain(t *testing.T) {
 	if got := create(t, l, task.Task{}); got.ID != "4" {
 		t.Errorf("after an outsider's 3: %s", got.ID)
 	}
-	if err := l.Delete(t.Context(), "4"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Delete(t.Context(), "4"))
 	if got := create(t, l, task.Task{}); got.ID != "5" {
 		t.Errorf("after deleting 4: %s", got.ID)
 	}
-	if err := os.Remove(filepath.Join(dir, "5.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "5.json")))
 	if got := create(t, l, task.Task{}); got.ID != "6" {
 		t.Errorf("after an outsider removed 5: %s", got.ID)
 	}
@@ -251,9 +246,7 @@ func TestAllReportsWhatItCannotRead(t *testing.T) {
 	for _, name := range []string{"w1/1.json", "010.json", "a.json", "tasks.json", "-1.json", "1.txt", "0.json"} {
 		write(t, filepath.Join(dir, name), `{}`)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "14.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "14.json"), 0o700))
 	got, problems, err := l.All(t.Context())
 	if diff := cmp.Diff([]task.ID{"9", "10", "11"}, ids(got)); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -311,9 +304,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 			write(t, path, whole)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 20 {
 		whole = contents[(i+1)%2]
 		half := whole[:len(whole)/2]
@@ -338,9 +329,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 			if got, problems := look(); torn != 1 || len(problems) > 0 || (got.Subject == "short") != (whole == contents[0]) {
 				t.Errorf("round %d: %d torn reads, %q, then %.20q", i, torn, problems, got.Subject)
 			}
-			if err := os.Remove(path + ".lock"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(path+".lock"))
 		}
 	}
 }
@@ -351,14 +340,10 @@ func TestUpdate(t *testing.T) {
 	create(t, l, task.Task{Subject: "a"})
 	path := filepath.Join(dir, "1.json")
 	write(t, path, strings.Replace(read(t, path), `"blocks"`, "\"vendor\": {\n    \"k\": 1.0\n  },\n  \"blocks\"", 1))
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o644))
 	before := read(t, path)
 	identity, err := atomicfile.Identify(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	boom := errors.New("boom")
 	for what, fn := range map[string]func(*task.Task) error{
 		"nothing":  func(*task.Task) error { return nil },
@@ -398,6 +383,19 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestRewriteDropsTheByteOrderMark: a byte order mark goes with the first change, because strict readers cannot read it.
+func TestRewriteDropsTheByteOrderMark(t *testing.T) {
+	t.Parallel()
+	l, dir := newList(t)
+	path := filepath.Join(dir, "1.json")
+	write(t, path, "\ufeff"+`{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"own":1}`)
+	_, err := l.Update(t.Context(), "1", func(k *task.Task) error { k.Subject = "other"; return nil })
+	must(t, err)
+	if got := read(t, path); !strings.HasPrefix(got, "{") || !strings.Contains(got, `"own": 1`) || !strings.Contains(got, `"other"`) {
+		t.Errorf("%q", got)
+	}
+}
+
 // links returns blocks and blockedBy of every task as one line each.
 func links(t *testing.T, l *task.List) []string {
 	t.Helper()
@@ -422,9 +420,7 @@ func TestUpdateLinks(t *testing.T) {
 		_, err := l.Update(t.Context(), id, func(t *task.Task) error { t.Blocks, t.BlockedBy = blocks, blockedBy; return nil })
 		return err
 	}
-	if err := errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})))
 	want := []string{"1 blocks [2 4] by []", "2 blocks [3] by [1]", "3 blocks [4] by [2]", "4 blocks [] by [3 1]", "5 blocks [] by []"}
 	if diff := cmp.Diff(want, links(t, l)); diff != "" {
 		t.Error(diff)
@@ -438,12 +434,8 @@ func TestUpdateLinks(t *testing.T) {
 		t.Errorf("a refused change was written: %s", diff)
 	}
 	// After a link is removed, the opposite link is possible.
-	if err := set("3", nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := set("4", []task.ID{"3"}, []task.ID{"1"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, set("3", nil, nil))
+	must(t, set("4", []task.ID{"3"}, []task.ID{"1"}))
 	want = []string{"1 blocks [2 4] by []", "2 blocks [] by [1]", "3 blocks [] by [4]", "4 blocks [3] by [1]", "5 blocks [] by []"}
 	if diff := cmp.Diff(want, links(t, l)); diff != "" {
 		t.Error(diff)
@@ -459,15 +451,11 @@ func TestDelete(t *testing.T) {
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1", "2"}})
-	if err := l.Delete(t.Context(), "3"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Delete(t.Context(), "3"))
 	if read(t, filepath.Join(dir, ".highwatermark")) != "3" {
 		t.Errorf("%q", read(t, filepath.Join(dir, ".highwatermark")))
 	}
-	if err := l.Delete(t.Context(), "1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Delete(t.Context(), "1"))
 	// The blockedBy of the other tasks stays, as in Claude Code: a deleted blocker counts as done.
 	if diff := cmp.Diff([]string{"2 blocks [] by [1]"}, links(t, l)); diff != "" {
 		t.Error(diff)

@@ -18,10 +18,7 @@ import (
 func TestLocksOfTheRealClient(t *testing.T) {
 	t.Parallel()
 	_, dir := newList(t)
-	l, err := task.Open(dir, "api", task.Options{Deadline: 40 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := open(t, dir, task.Options{Deadline: 40 * time.Millisecond})
 	for range 8 {
 		create(t, l, task.Task{Owner: "w"})
 	}
@@ -51,9 +48,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 	hold := func(name string, waits bool, call func() error, what string) {
 		t.Helper()
 		lock := filepath.Join(dir, name+".lock")
-		if err := os.Mkdir(lock, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(lock, 0o777))
 		err := call()
 		if errors.As(err, new(*task.LockedError)) != waits || !waits && err != nil {
 			t.Errorf("%s while %s is held: %v", what, lock, err)
@@ -86,15 +81,12 @@ func TestCreateStepsAside(t *testing.T) {
 	dir := t.TempDir()
 	const foreign = `{"id":"1","subject":"outsider","status":"pending"}`
 	done := false
-	l, err := task.Open(dir, "api", task.Options{Hook: func(step string) {
+	l := open(t, dir, task.Options{Hook: func(step string) {
 		if step == "published" && !done { // of .highwatermark
 			done = true
 			write(t, filepath.Join(dir, "1.json"), foreign)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := create(t, l, task.Task{Subject: "ours"}); got.ID != "2" || !done {
 		t.Errorf("%+v", got)
 	}
@@ -110,19 +102,14 @@ func TestReadRetries(t *testing.T) {
 	_, dir := newList(t)
 	path := filepath.Join(dir, "1.json")
 	reads := 0
-	l, err := task.Open(dir, "api", task.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
+	l := open(t, dir, task.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
 		if reads++; reads == 2 {
 			write(t, path, asWritten["2.1.211"])
 		}
 		return time.Now()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	write(t, path, asWritten["2.1.211"]+"}")
-	if err := os.Mkdir(path+".lock", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(path+".lock", 0o777))
 	if got, err := l.Get(t.Context(), "1"); err != nil || got.Owner != "diver" || reads != 3 {
 		t.Errorf("after %d reads: %+v %v", reads, got, err)
 	}
@@ -144,9 +131,7 @@ func TestStrangeLockFile(t *testing.T) {
 	create(t, l, task.Task{})
 	for n, name := range []string{".lock", ".highwatermark", "..lock.flk"} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)))
 		if got := create(t, l, task.Task{}); string(got.ID) != strconv.Itoa(n+2) {
 			t.Errorf("%s: task %s", name, got.ID)
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"waggle/task"
@@ -18,9 +17,7 @@ import (
 func openLog(t *testing.T, dir string, o task.LogOptions) *task.Log {
 	t.Helper()
 	l, err := task.OpenLog(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -52,9 +49,7 @@ func TestLogRotates(t *testing.T) {
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 2, Report: func(err error) { wrong = append(wrong, err) }})
 	// A process that has the file open for appending writes on in the new part.
 	stderr, err := os.OpenFile(filepath.Join(dir, task.LogName), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stderr.Close()
 	if !l.Is(stderr) || l.Is(os.Stdout) {
 		t.Error("the log does not know its own file")
@@ -86,9 +81,7 @@ func TestLogGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	var wrong []error
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 1, Report: func(err error) { wrong = append(wrong, err) }})
-	if err := os.MkdirAll(filepath.Join(dir, "output.log.1", "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "output.log.1", "in the way"), 0o700))
 	for range 5 {
 		if _, err := l.Write([]byte("0123456789")); err != nil {
 			t.Fatal(err)
@@ -98,9 +91,7 @@ func TestLogGoesOn(t *testing.T) {
 	if err != nil || len(b) != 50 || len(wrong) == 0 || len(wrong) > 4 {
 		t.Errorf("%d bytes %v, %d reports: %v", len(b), err, len(wrong), wrong)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "output.log.1")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, "output.log.1")))
 	for range 5 {
 		if _, err := l.Write([]byte("0123456789")); err != nil {
 			t.Fatal(err)
@@ -145,9 +136,7 @@ func TestLogOfManyWriters(t *testing.T) {
 func TestLogRefuses(t *testing.T) {
 	t.Parallel()
 	elsewhere := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(elsewhere, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(elsewhere, []byte("secret"), 0o600))
 	for what, put := range map[string]func(path string) error{
 		"a link":        func(p string) error { return os.Symlink(elsewhere, p) },
 		"a second name": func(p string) error { return os.Link(elsewhere, p) },
@@ -173,9 +162,7 @@ func TestLogRefuses(t *testing.T) {
 	// A link at the path of a part is replaced, not followed.
 	l := openLog(t, dir, task.LogOptions{Size: 4, Keep: 1})
 	for _, name := range []string{"output.log.1", "output.log.rotating"} {
-		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(elsewhere, filepath.Join(dir, name)))
 	}
 	for range 3 {
 		if _, err := l.Write([]byte("1234")); err != nil {
@@ -197,14 +184,7 @@ func helperLog(arg string) error {
 			cuts++
 		}
 		if cuts == 2 && step == name || cuts == 3 && name == "cut" {
-			self, err := os.FindProcess(os.Getpid())
-			if err == nil {
-				err = self.Signal(syscall.SIGKILL)
-			}
-			if err != nil {
-				panic(err)
-			}
-			select {}
+			killSelf()
 		}
 	}})
 	if err != nil {

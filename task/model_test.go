@@ -351,9 +351,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		walks++
 		m := &model{dir: filepath.Join(base, strconv.Itoa(walks)), tasks: map[int]*entry{}, next: 1}
-		if err := os.Mkdir(m.dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(m.dir, 0o700))
 		var err error
 		if m.list, err = task.Open(m.dir, "api", task.Options{}); err != nil {
 			t.Fatal(err)

@@ -198,9 +198,7 @@ func TestIdleMembersClaim(t *testing.T) {
 		}
 	}
 	all, _, err := l.All(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, x := range all {
 		// A member may stop while the last tasks still wait for another's.
 		if did[string(x.ID)] > 1 || (did[string(x.ID)] == 1) != (x.Status == task.Completed) {
@@ -279,6 +277,18 @@ func TestNoIDTwice(t *testing.T) {
 	t.Logf("%d ids given beside %d of an outsider", len(given), len(foreign))
 }
 
+// killSelf ends this process at once.
+func killSelf() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGKILL)
+	}
+	if err != nil {
+		panic(err)
+	}
+	select {}
+}
+
 // helperDie kills itself at the n-th step of creating a task.
 func helperDie(arg string) error {
 	step, err := strconv.Atoi(arg)
@@ -288,14 +298,7 @@ func helperDie(arg string) error {
 	l, err := helperList(task.Options{Hook: func(name string) {
 		if step--; step < 0 {
 			fmt.Println(name)
-			self, err := os.FindProcess(os.Getpid())
-			if err == nil {
-				err = self.Signal(syscall.SIGKILL)
-			}
-			if err != nil {
-				panic(err)
-			}
-			select {}
+			killSelf()
 		}
 	}})
 	if err == nil {

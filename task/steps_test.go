@@ -131,9 +131,7 @@ func TestUnreadableBlockerBlocks(t *testing.T) {
 	write(t, filepath.Join(dir, "1.json"), "{")
 	_, err := l.Claim(t.Context(), "2", "w")
 	refused(t, "broken", err, task.IsBlocked, "1")
-	if err := os.Remove(filepath.Join(dir, "1.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "1.json")))
 	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {
 		t.Errorf("gone is done: %v", err)
 	}
@@ -156,9 +154,7 @@ func TestRelease(t *testing.T) {
 	if !errors.As(err, new(*task.CorruptError)) {
 		t.Errorf("what could not be read is reported: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "7.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "7.json")))
 	var after []string
 	all, _, err := l.All(t.Context())
 	for _, x := range all {
@@ -193,9 +189,7 @@ func TestState(t *testing.T) {
 		AgentID: "w1@api", Status: "complete", StartedAt: protocol.FormatTime(noon), LastActiveAt: protocol.FormatTime(noon), CompletedAt: protocol.FormatTime(noon),
 		Metrics: &task.Metrics{TokensUsed: 12500, TasksCompleted: 3, AvgResponseTime: 120.5},
 	}
-	if err := task.WriteState(dir, want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, task.WriteState(dir, want))
 	text := `{
   "agentId": "w1@api",
   "status": "complete",
@@ -216,9 +210,7 @@ func TestState(t *testing.T) {
 		t.Error(err, diff)
 	}
 	want = task.State{AgentID: "w1@api", Status: "error", ErrorMessage: "<it> broke"}
-	if err := task.WriteState(dir, want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, task.WriteState(dir, want))
 	if got, err := task.ReadState(dir); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -237,18 +229,14 @@ func TestState(t *testing.T) {
 	if _, err := task.ReadState(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "task-status.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "task-status.json")))
 	secret := filepath.Join(dir, "secret")
 	write(t, secret, "secret")
 	if err := os.Link(secret, filepath.Join(dir, "task-status.json")); err == nil {
 		if err := task.WriteState(dir, want); err != nil || read(t, secret) != "secret" {
 			t.Errorf("a second name of another file: %v, %q", err, read(t, secret))
 		}
-		if err := os.Remove(filepath.Join(dir, "task-status.json")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, "task-status.json")))
 	}
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "task-status.json")); err == nil {
 		if err := task.WriteState(dir, want); !errors.Is(err, task.ErrNotRegular) {

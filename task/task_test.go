@@ -67,9 +67,7 @@ var asWritten = map[string]string{
 func parse(t testing.TB, data string) task.Task {
 	t.Helper()
 	got, _, err := task.Parse([]byte(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -277,9 +275,7 @@ func FuzzParse(f *testing.F) {
 		}
 		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 		var want bytes.Buffer
-		if err := json.Indent(&want, bytes.TrimSpace(data), "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Indent(&want, bytes.TrimSpace(data), "", "  "))
 		if out := got.AppendJSON(nil); !bytes.Equal(out, want.Bytes()) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, out, want.Bytes())
 		}
@@ -290,9 +286,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v %s", err, out)
 		}
 		var x, y map[string]json.RawMessage
-		if err := errors.Join(json.Unmarshal(data, &x), json.Unmarshal(out, &y)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(json.Unmarshal(data, &x), json.Unmarshal(out, &y)))
 		delete(x, "owner")
 		delete(x, "status")
 		for key, raw := range x {

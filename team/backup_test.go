@@ -61,6 +61,27 @@ func unpack(t *testing.T, r team.Root, data []byte, as protocol.TeamName) (*team
 	return u, errors.Join(err, u.Close())
 }
 
+// restoreOver restores data into a root that may have something.
+func restoreOver(t *testing.T, r team.Root, data []byte, as protocol.TeamName) error {
+	t.Helper()
+	u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
+	if err != nil {
+		return err
+	}
+	_, err = u.Restore(t.Context(), as, nil, team.Options{})
+	must(t, u.Close())
+	return err
+}
+
+func zipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	must(t, errors.Join(err, z.Close()))
+	return b.Bytes()
+}
+
 // contents are the files below dir by name.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -116,12 +137,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	r, data := backedUp(t)
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write(data); err != nil || z.Close() != nil {
-		t.Fatal(err)
-	}
-	for what, data := range map[string][]byte{"plain": data, "gzipped": zipped.Bytes()} {
+	for what, data := range map[string][]byte{"plain": data, "gzipped": zipped(t, data)} {
 		to := newRoot(t)
 		u, err := unpack(t, to, data, "api")
 		if err != nil {
@@ -155,10 +171,7 @@ func TestRestoreAs(t *testing.T) {
 	if _, err := unpack(t, to, data, "other"); err != nil {
 		t.Fatal(err)
 	}
-	tm, err := team.Open(to, "other", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, to, "other", options())
 	c := load(t, tm)
 	if len(c.Problems()) > 0 || c.LeadAgentID != "team-lead@other" || c.Members[1].AgentID != "w@other" {
 		t.Errorf("%+v %q", c, c.Problems())
@@ -175,37 +188,18 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 	r, data := backedUp(t)
 	for _, as := range []protocol.TeamName{"api", "API", "api-2"} {
 		before := contents(t, r.Path)
-		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = u.Restore(t.Context(), as, nil, team.Options{})
-		if err := u.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if !errors.Is(err, team.ErrExists) || !maps.Equal(before, contents(t, r.Path)) {
+		if err := restoreOver(t, r, data, as); !errors.Is(err, team.ErrExists) || !maps.Equal(before, contents(t, r.Path)) {
 			t.Errorf("%s: %v", as, err)
 		}
 	}
 	to := newRoot(t)
 	write(t, filepath.Join(to.TasksDir("api"), "1.json"), `{"id":"1","subject":"another"}`)
-	u, err := team.Unpack(t.Context(), to, bytes.NewReader(data), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := u.Restore(t.Context(), "api", nil, team.Options{}); !errors.Is(err, team.ErrExists) || isThere(to.TeamDir("api")) {
+	if err := restoreOver(t, to, data, "api"); !errors.Is(err, team.ErrExists) || isThere(to.TeamDir("api")) {
 		t.Errorf("over another task list: %v", err)
 	}
-	if err := u.Close(); err != nil {
-		t.Fatal(err)
-	}
 	to = newRoot(t)
-	if err := os.MkdirAll(filepath.Dir(to.TasksDir("api")), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(to.TasksDir("api"), os.DirFS(r.TasksDir("api"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(to.TasksDir("api")), 0o700))
+	must(t, os.CopyFS(to.TasksDir("api"), os.DirFS(r.TasksDir("api"))))
 	if _, err := unpack(t, to, data, "api"); err != nil {
 		t.Errorf("over the same task list: %v", err)
 	}
@@ -267,21 +261,24 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 
 var config = entry{name: "teams/api/config.json", data: `{"name":"api","members":[]}`}
 
-// attacks are tars that must not be restored, and what is said of them.
-func attacks(t testing.TB) map[string]struct {
+// attack is a tar that must not be restored, and what is said of it.
+type attack struct {
 	data []byte
 	want string
-} {
+}
+
+func attacks(t testing.TB) map[string]attack {
 	long := strings.Repeat("a", 256)
-	bad := map[string]struct {
-		data []byte
-		want string
-	}{}
+	header := func(s string) entry { return entry{name: "waggle-backup.json", data: s} }
+	bad := map[string]attack{
+		"no registry":     {tarOf(t, entry{name: "teams/api/inboxes/w.json", data: "[]"}), "holds no teams/<team>/config.json"},
+		"broken registry": {tarOf(t, entry{name: config.name, data: "{"}), "config.json"},
+		"nothing":         {nil, "holds no"},
+		"no tar":          {bytes.Repeat([]byte("x"), 2000), "invalid tar header"},
+		"no gzip":         {[]byte{0x1f, 0x8b, 1, 2, 3}, "backup: "},
+	}
 	one := func(what, want string, entries ...entry) {
-		bad[what] = struct {
-			data []byte
-			want string
-		}{tarOf(t, append([]entry{config}, entries...)...), want}
+		bad[what] = attack{tarOf(t, append([]entry{config}, entries...)...), want}
 	}
 	for what, name := range map[string]string{
 		"climbs": "../../evil", "climbs inside": "teams/api/../../../evil", "climbs at the end": "teams/api/..", "absolute": "/etc/passwd",
@@ -310,37 +307,13 @@ func attacks(t testing.TB) map[string]struct {
 	one("directory and file", "is a file and a directory", entry{name: "teams/api/x/y", data: "1"}, entry{name: "teams/api/x", data: "2"})
 	one("too large", "at most", entry{name: "teams/api/x", size: 256<<20 + 1})
 	one("shorter than it says", "unexpected EOF", entry{name: "teams/api/x", data: "x", size: 100000})
-	bad["no registry"] = struct {
-		data []byte
-		want string
-	}{tarOf(t, entry{name: "teams/api/inboxes/w.json", data: "[]"}), "holds no teams/<team>/config.json"}
-	bad["broken registry"] = struct {
-		data []byte
-		want string
-	}{tarOf(t, entry{name: config.name, data: "{"}), "config.json"}
-	bad["nothing"] = struct {
-		data []byte
-		want string
-	}{nil, "holds no"}
-	bad["no tar"] = struct {
-		data []byte
-		want string
-	}{bytes.Repeat([]byte("x"), 2000), "invalid tar header"}
-	bad["no gzip"] = struct {
-		data []byte
-		want string
-	}{[]byte{0x1f, 0x8b, 1, 2, 3}, "backup: "}
-	header := func(s string) entry { return entry{name: "waggle-backup.json", data: s} }
 	for what, h := range map[string]string{
 		"climbing team":  `{"format":"waggle team backup","version":1,"team":"../../evil"}`,
 		"newer version":  `{"format":"waggle team backup","version":2,"team":"api"}`,
 		"another format": `{"format":"x","version":1,"team":"api"}`, "no header": `[`,
 		"no sums": `{"format":"waggle team backup","version":1,"team":"api"}`,
 	} {
-		bad[what] = struct {
-			data []byte
-			want string
-		}{tarOf(t, header(h), config), map[string]string{"no sums": "cut short"}[what]}
+		bad[what] = attack{tarOf(t, header(h), config), map[string]string{"no sums": "cut short"}[what]}
 	}
 	one("late header", "is not the first", header(`{"format":"waggle team backup","version":1,"team":"api"}`))
 	return bad
@@ -382,12 +355,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 			t.Errorf("a changed byte at %d (%q) was not found", at, text)
 		}
 	}
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write(data); err != nil || z.Close() != nil {
-		t.Fatal(err)
-	}
-	cut := zipped.Bytes()
+	cut := zipped(t, data)
 	if _, err := unpack(t, newRoot(t), cut[:len(cut)-4], "api"); err == nil {
 		t.Error("a gzip stream without its end was taken")
 	}
@@ -404,17 +372,11 @@ func TestBackupLeavesOut(t *testing.T) {
 	}
 	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.0123.tmp"), "half")
 	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.shadow"), "displaced")
-	if err := os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700))
+	must(t, os.Remove(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock")))
 	var b bytes.Buffer
 	rep, err := tm.Backup(t.Context(), &b, team.BackupOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(rep.Skipped) != 1 || filepath.Base(rep.Skipped[0].Path) != "link" || bytes.Contains(b.Bytes(), []byte("secret")) || bytes.Contains(b.Bytes(), []byte("half")) || bytes.Contains(b.Bytes(), []byte("displaced")) {
 		t.Errorf("%+v", rep)
 	}
@@ -424,15 +386,12 @@ func TestBackupLeavesOut(t *testing.T) {
 // every backup holds the mailboxes of its members and no others, and restores.
 func TestBackupIsOneMoment(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	var running []interface{ Wait() error }
 	for range 3 {
 		cmd := helper(t.Context(), "add", r.Path, "")
 		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		running = append(running, cmd)
 	}
 	done := make(chan error, 1)
@@ -449,9 +408,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		restored, err := team.Open(to, "api", options())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := load(t, restored)
 		var want []string
 		for _, m := range c.Members {
@@ -511,14 +468,7 @@ func TestKilledWhileRestoring(t *testing.T) {
 		steps++
 		at := strings.TrimSpace(string(out))
 		whole := isThere(r.TeamDir("api"))
-		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = u.Restore(t.Context(), "api", nil, team.Options{})
-		if err := u.Close(); err != nil {
-			t.Fatal(err)
-		}
+		err = restoreOver(t, r, data, "api")
 		if whole != errors.Is(err, team.ErrExists) || !whole && err != nil {
 			t.Errorf("%s: there %v, again %v", at, whole, err)
 		}
@@ -542,9 +492,7 @@ func TestRestoreLeavesLocks(t *testing.T) {
 	}
 	r := newRoot(t)
 	u, err := unpack(t, r, tarOf(t, files...), "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, dir := range []string{"teams", "tasks"} {
 		for name := range contents(t, filepath.Join(r.Path, dir)) {
@@ -574,12 +522,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 		"no registry":       tarOf(t, many...),
 		"cut":               tarOf(t, config)[:700],
 	} {
-		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
-		if err == nil {
-			_, err = u.Restore(t.Context(), "api", nil, team.Options{})
-			err = errors.Join(err, u.Close())
-		}
-		if err == nil {
+		if err := restoreOver(t, r, data, "api"); err == nil {
 			t.Errorf("%s: restored", what)
 		}
 		if after := tree(t, r.Path); !slices.Equal(before, after) {
@@ -597,15 +540,11 @@ func TestRestoreAir(t *testing.T) {
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
 	const size = 80 << 20
-	if err := w.WriteHeader(&tar.Header{Name: "teams/api/artifacts/air", Size: size, Mode: 0o600}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.WriteHeader(&tar.Header{Name: "teams/api/artifacts/air", Size: size, Mode: 0o600}))
 	if _, err := io.Copy(w, io.LimitReader(air{}, size)); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.Close(), z.Close()))
 	var bad *team.BackupError
 	if _, err := unpack(t, newRoot(t), b.Bytes(), "api"); !errors.As(err, &bad) || !strings.Contains(bad.Why, "times its size") {
 		t.Error(err)

@@ -26,9 +26,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("nothing there: %q", got)
 	}
 	open := func(path string, mode os.FileMode) {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, mode))
 	}
 	// The real client's modes are no problem: others can read, not write.
 	open(r.TeamDir("api"), 0o755)
@@ -39,18 +37,14 @@ func TestCheck(t *testing.T) {
 	paths := []string{r.Path, filepath.Dir(r.TeamDir("api")), r.TeamDir("api"), r.ConfigPath("api"), r.InboxesDir("api"), filepath.Join(r.InboxesDir("api"), "team-lead.json"), r.TasksDir("api")}
 	for i, path := range paths {
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		open(path, info.Mode().Perm()|[]os.FileMode{0o020, 0o002}[i%2])
 		if got := r.Check("api"); len(got) != 1 || !strings.HasPrefix(got[0], path+" has mode ") {
 			t.Errorf("%s: %q", path, got)
 		}
 		open(path, info.Mode().Perm())
 	}
-	if err := os.Symlink("/nowhere", filepath.Join(r.InboxesDir("api"), "x.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/nowhere", filepath.Join(r.InboxesDir("api"), "x.json")))
 	if got := r.Check("api"); len(got) != 1 || !strings.HasSuffix(got[0], "x.json is a symbolic link") {
 		t.Errorf("%q", got)
 	}
@@ -59,8 +53,7 @@ func TestCheck(t *testing.T) {
 func TestModesDoNotDependOnTheUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	write(t, filepath.Join(r.InboxesDir("api"), "w.json"), "[1, 2, 3, 4, 5, 6, 7]")
 	add(t, tm, team.Member{Name: "w"}, false)
 	add(t, tm, team.Member{Name: "v"}, false)
@@ -73,8 +66,7 @@ func TestModesDoNotDependOnTheUmask(t *testing.T) {
 
 func TestFIFOsDoNotBlock(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	fifo := func(path string) {
 		_ = os.Remove(path)
 		if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -36,9 +36,7 @@ func fixtures(t testing.TB) map[string][]byte {
 func mustParse(t testing.TB, data []byte) *team.Config {
 	t.Helper()
 	c, _, err := team.ParseConfig(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -56,9 +54,7 @@ func TestUnchangedRewriteIsIdentity(t *testing.T) {
 		sameBytes(t, name, c.AppendJSON(nil), data)
 		// Only the layout of the file is corrected.
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Compact(&compact, data))
 		sameBytes(t, name+" from compact", mustParse(t, compact.Bytes()).AppendJSON(nil), data)
 		crlf := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
 		sameBytes(t, name+" from BOM and CRLF", mustParse(t, append([]byte("\xef\xbb\xbf"), crlf...)).AppendJSON(nil), data)
@@ -242,9 +238,7 @@ func TestHiddenEntriesKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
 	names := func(c *team.Config) string {
 		var got map[string]any // a struct's fields would match keys of another case
-		if err := json.Unmarshal(c.AppendJSON(nil), &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(c.AppendJSON(nil), &got))
 		var names []string
 		for _, m := range got["members"].([]any) {
 			if o, ok := m.(map[string]any); ok {

@@ -36,9 +36,7 @@ func FuzzParseConfig(f *testing.F) {
 			return
 		}
 		var want bytes.Buffer
-		if err := json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "))
 		if got := c.AppendJSON(nil); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, got, want.Bytes())
 		}
@@ -50,9 +48,7 @@ func FuzzParseConfig(f *testing.F) {
 		}
 		c.Description = "edited"
 		again, _, err := team.ParseConfig(c.AppendJSON(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if again.Description != "edited" || len(again.Members) != len(c.Members) {
 			t.Fatalf("%+v\nwant\n%+v", again, c)
 		}
@@ -64,9 +60,7 @@ func FuzzParseConfig(f *testing.F) {
 func sameUnknown(t *testing.T, before, after []byte, edited ...string) {
 	t.Helper()
 	var x, y map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(bytes.TrimPrefix(before, []byte("\xef\xbb\xbf")), &x), json.Unmarshal(after, &y)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(json.Unmarshal(bytes.TrimPrefix(before, []byte("\xef\xbb\xbf")), &x), json.Unmarshal(after, &y)))
 	for key, raw := range x {
 		var a, b bytes.Buffer
 		if slices.Contains(edited, key) {

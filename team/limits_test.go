@@ -48,8 +48,7 @@ func TestCheckDescription(t *testing.T) {
 
 func TestMemberLimits(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	before := read(t, r.ConfigPath("api"))
 	for what, m := range map[string]team.Member{
 		"colour":     {Name: "w", Color: "beige"},

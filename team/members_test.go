@@ -19,16 +19,13 @@ import (
 func add(t *testing.T, tm *team.Team, m team.Member, dedupe bool) (team.Member, string) {
 	t.Helper()
 	added, archived, err := tm.Add(t.Context(), m, dedupe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return added, archived
 }
 
 func TestAddNamesAndColours(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	for i := range 10 {
 		m, archived := add(t, tm, team.Member{Name: "tester"}, true)
 		want := protocol.MemberName("tester")
@@ -67,9 +64,7 @@ func TestColourIsNotThatOfAPresentMember(t *testing.T) {
 	tm := create(t, r, team.Config{Name: "session-0badcafe"})
 	add(t, tm, team.Member{Name: "a"}, false)
 	add(t, tm, team.Member{Name: "b"}, false)
-	if err := tm.Remove(t.Context(), "a", noon); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Remove(t.Context(), "a", noon))
 	if m, _ := add(t, tm, team.Member{Name: "c"}, false); m.Color != "yellow" {
 		t.Errorf("index 1 is green, which b has: %s", m.Color)
 	}
@@ -82,10 +77,7 @@ func TestAddFillsTheEntryIn(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", options())
 	got, _ := add(t, tm, team.Member{Name: "w", AgentID: "liar@other", Model: "opus", Prompt: "go", Cwd: "/w", TmuxPaneID: "%4", BackendType: "tmux", IsActive: new(true), ShutdownAt: noon}, false)
 	if got.AgentID != "w@api" || got.Gone() || got.AgentType != "general-purpose" || !got.JoinedAt.Equal(noon) {
 		t.Errorf("%+v", got)
@@ -115,10 +107,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", options())
 	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 	mail := `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	for i, want := range []string{"w-20261120T120000.123Z.json", "w-20261120T120000.123Z-2.json"} {
@@ -130,9 +119,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 		if read(t, archived) != mail || read(t, inbox) != "[]" {
 			t.Errorf("%d: archive %q, mailbox %q", i, read(t, archived), read(t, inbox))
 		}
-		if err := tm.Remove(t.Context(), "w", noon); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tm.Remove(t.Context(), "w", noon))
 	}
 	// An empty mailbox is not archived, and a broken one is archived as it is.
 	if _, archived := add(t, tm, team.Member{Name: "w"}, false); archived != "" {
@@ -149,8 +136,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 
 func TestAddRefusesAPlantedMailbox(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	write(t, secret, "keep me")
 	if err := os.Symlink(secret, filepath.Join(r.InboxesDir("api"), "w.json")); err != nil {
@@ -160,9 +146,7 @@ func TestAddRefusesAPlantedMailbox(t *testing.T) {
 		t.Error("added over a symbolic link")
 	}
 	outside := t.TempDir()
-	if err := errors.Join(os.RemoveAll(r.InboxesDir("api")), os.Symlink(outside, r.InboxesDir("api"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(r.InboxesDir("api")), os.Symlink(outside, r.InboxesDir("api"))))
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "v"}, false); err == nil {
 		t.Error("added through a linked inboxes directory")
 	}
@@ -183,9 +167,7 @@ func TestRemove(t *testing.T) {
 		if err := tm.Remove(t.Context(), protocol.Lead, noon); !errors.Is(err, team.ErrLead) {
 			t.Errorf("the lead: %v", err)
 		}
-		if err := tm.Remove(t.Context(), "TESTER", noon); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tm.Remove(t.Context(), "TESTER", noon))
 		c := load(t, tm)
 		if diff := cmp.Diff([]protocol.MemberName{"team-lead", "writer"}, c.Present()); diff != "" {
 			t.Error(diff)
@@ -210,14 +192,9 @@ func TestAddKeepsWhatARealLeadWrote(t *testing.T) {
 	r := newRoot(t)
 	data := fixtures(t)["2.1.329"]
 	write(t, r.ConfigPath("session-a1b2c3d4"), string(data))
-	tm, err := team.Open(r, "session-a1b2c3d4", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "session-a1b2c3d4", options())
 	add(t, tm, team.Member{Name: "gopher"}, false)
-	if err := tm.Remove(t.Context(), "gopher", noon); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Remove(t.Context(), "gopher", noon))
 	if got := read(t, r.ConfigPath("session-a1b2c3d4")); !bytes.Equal([]byte(got), data) {
 		t.Error(cmp.Diff(string(data), got))
 	}
@@ -236,9 +213,7 @@ func TestDelete(t *testing.T) {
 	}
 	write(t, filepath.Join(r.TasksDir("api"), "1.json"), "{}")
 	write(t, filepath.Join(r.Path, "teams", ".api.deleted-0123", "config.json"), "{}") // of a killed process
-	if err := tm.Delete(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Delete(t.Context(), false))
 	if got := children(t, filepath.Join(r.Path, "teams")); !slices.Equal(got, []string{"api-2"}) {
 		t.Errorf("teams: %q", got)
 	}
@@ -262,8 +237,7 @@ func TestDelete(t *testing.T) {
 
 func TestDeleteRefusesALinkedTaskDirectory(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "precious"), "keep me")
 	if err := errors.Join(os.Remove(r.TasksDir("api")), os.Symlink(outside, r.TasksDir("api"))); err != nil {

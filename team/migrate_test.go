@@ -28,24 +28,18 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 	r, tm := thawed(t, before)
 	frost := contents(t, r.Path)
 	dry, err := tm.Migrate(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(frost, contents(t, r.Path)); diff != "" {
 		t.Errorf("a dry run changed %s", diff)
 	}
 	m, err := tm.Migrate(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(dry, m); diff != "" {
 		t.Errorf("a dry run says otherwise: %s", diff)
 	}
 	got := contents(t, r.Path)
 	if *update {
-		if err := os.RemoveAll(after); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(after))
 		for name, data := range got {
 			write(t, filepath.Join(after, name), data)
 		}
@@ -64,17 +58,12 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 func thawed(t *testing.T, frozen string) (team.Root, *team.Team) {
 	t.Helper()
 	r := newRoot(t)
-	if err := os.CopyFS(r.Path, os.DirFS(frozen)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(r.Path, os.DirFS(frozen)))
 	names, err := r.Names()
 	if err != nil || len(names) != 1 {
 		t.Fatal(names, err)
 	}
-	tm, err := team.Open(r, names[0], team.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, names[0], team.Options{})
 	return r, tm.KeepIn(filepath.Join(r.Path, "kept"))
 }
 
@@ -135,10 +124,7 @@ func TestMigrateEveryEra(t *testing.T) {
 			data = before.AppendJSON(nil)
 		}
 		write(t, r.ConfigPath(before.Name), string(data))
-		tm, err := team.Open(r, before.Name, options())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tm := openTeam(t, r, before.Name, options())
 		if _, err := tm.Migrate(t.Context(), false); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -209,13 +195,9 @@ func TestMigrateStepsAreNumbered(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	m, err := create(t, r, team.Config{Name: "api"}).Migrate(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := filepath.Glob("migrate_0*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
 	if len(files) != len(m.Steps) {
 		t.Errorf("%d steps in %q", len(m.Steps), files)

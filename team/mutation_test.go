@@ -24,9 +24,7 @@ func TestRegistryMutations(t *testing.T) {
 	}
 	mutate := func(text, key, how string) string {
 		o, err := jsonobj.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		raw, _ := o.Get(key)
 		switch how {
 		case "dropped":
@@ -45,9 +43,7 @@ func TestRegistryMutations(t *testing.T) {
 	}
 	keys := func(text string) []string {
 		o, err := jsonobj.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return o.Keys()
 	}
 	got := map[string]string{}
@@ -99,9 +95,7 @@ func TestRegistryMutations(t *testing.T) {
 
 func firstMember(t *testing.T, data []byte) string {
 	o, err := jsonobj.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw, _ := o.Get("members")
 	list, _ := jsonobj.Elements(raw)
 	return string(list[0])
@@ -109,12 +103,8 @@ func firstMember(t *testing.T, data []byte) string {
 
 func compact(t *testing.T, data []byte) string {
 	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &v))
 	b, err := jsonobj.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }

@@ -13,19 +13,14 @@ import (
 // TestNewerIsReadOnly: a registry of a newer version is read, and no writer changes it.
 func TestNewerIsReadOnly(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "ann"}, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := tm.Update(t.Context(), func(c *team.Config) error { c.SchemaVersion = "99.0.0"; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.SchemaVersion = "99.0.0"; return nil }))
 	path := r.ConfigPath("api")
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if tm, err = team.Open(r, "api", team.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,7 @@ func TestPutFilesAway(t *testing.T) {
 	r := newRoot(t)
 	kept := filepath.Join(t.TempDir(), "archive")
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", options())
 	tm = tm.KeepIn(kept)
 	away := func(want string) {
 		t.Helper()
@@ -31,9 +28,7 @@ func TestPutFilesAway(t *testing.T) {
 	}
 	dir := r.MemberDir("api", "w")
 	away("")
-	if err := os.MkdirAll(filepath.Join(dir, "artifacts"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "artifacts"), 0o700))
 	away("")
 	write(t, filepath.Join(dir, "artifacts", "a", "report.md"), "old")
 	write(t, filepath.Join(dir, "output.log"), "old log")

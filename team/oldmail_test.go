@@ -15,10 +15,7 @@ func TestOldMailIsKeptOutsideTheTeam(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", options())
 	kept := filepath.Join(t.TempDir(), "archive")
 	tm = tm.KeepIn(kept)
 	write(t, filepath.Join(r.InboxesDir("api"), "w.json"), oldMail)
@@ -36,8 +33,7 @@ func TestOldMailIsKeptOutsideTheTeam(t *testing.T) {
 
 func TestOldMailInLines(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	lines := filepath.Join(r.TeamDir("api"), "mailbox", "w.jsonl")
 	const mail = "{\"from\":\"x\"}\n{\"from\":\"y\"}\n"
 	write(t, lines, mail)
@@ -55,8 +51,7 @@ func TestOldMailInLines(t *testing.T) {
 func TestOldMailAfterAKill(t *testing.T) {
 	t.Parallel()
 	for what, mailbox := range map[string]string{"not emptied": oldMail, "emptied": "[]", "gone": "", "other mail since": strings.Replace(oldMail, "old", "new", 1)} {
-		r := newRoot(t)
-		tm := create(t, r, team.Config{Name: "api"})
+		r, tm := newTeam(t)
 		archive := filepath.Join(r.TeamDir("api"), "archive")
 		write(t, filepath.Join(archive, ".w.json.pending"), oldMail)
 		if mailbox != "" {
@@ -86,8 +81,7 @@ func TestOldMailAfterAKill(t *testing.T) {
 
 func TestOldMailBehindALink(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	elsewhere := t.TempDir()
 	if err := os.Symlink(elsewhere, filepath.Join(r.TeamDir("api"), "archive")); err != nil {
 		t.Skip(err)

@@ -39,17 +39,11 @@ func TestRefusedUnread(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	w := tar.NewWriter(io.MultiWriter(&plain, z))
 	for i := range testenv.Scale(10_000, 60_000) {
-		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("teams/api/inboxes/a%d.json", i), Typeflag: tar.TypeReg, Mode: 0o600}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("teams/api/inboxes/a%d.json", i), Typeflag: tar.TypeReg, Mode: 0o600}))
 	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.Close(), z.Close()))
 	nowhere := filepath.Join(t.TempDir(), "file") // creating a file below this path fails
-	if err := os.WriteFile(nowhere, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(nowhere, nil, 0o600))
 	for name, in := range map[string]io.Reader{"plain": bytes.NewReader(plain.Bytes()), "packed": bytes.NewReader(packed.Bytes())} {
 		_, err := team.Unpack(t.Context(), team.Root{Path: nowhere}, in, time.Now())
 		if !errors.As(err, new(*team.BackupError)) || !strings.Contains(err.Error(), "config.json") {

@@ -76,17 +76,14 @@ func helperAdd() error {
 // that writes in place under the lock as the real client does.
 func TestManyProcessesAdd(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	const processes = 6
 	var running []*exec.Cmd
 	var outs [processes]bytes.Buffer
 	for i := range processes {
 		cmd := helper(t.Context(), "add", r.Path, "")
 		cmd.Stdout, cmd.Stderr = &outs[i], os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		running = append(running, cmd)
 	}
 	path := r.ConfigPath("api")
@@ -170,8 +167,7 @@ func TestKilledWhileAdding(t *testing.T) {
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0
 	for step := 0; ; step++ {
-		r := newRoot(t)
-		tm := create(t, r, team.Config{Name: "api"})
+		r, tm := newTeam(t)
 		inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 		write(t, inbox, mail)
 		cmd := helper(t.Context(), "die", r.Path, strconv.Itoa(step))

@@ -28,37 +28,51 @@ func options() team.Options {
 
 func newRoot(t *testing.T) team.Root { return team.Root{Path: filepath.Join(t.TempDir(), "root")} }
 
-func create(t *testing.T, r team.Root, c team.Config) *team.Team {
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
 	t.Helper()
-	made, err := team.Create(t.Context(), r, c, team.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func create(t *testing.T, r team.Root, c team.Config) *team.Team {
+	t.Helper()
+	made, err := team.Create(t.Context(), r, c, team.Options{})
+	must(t, err)
 	return made
+}
+
+// newTeam is a team without members.
+func newTeam(t *testing.T) (team.Root, *team.Team) {
+	t.Helper()
+	r := newRoot(t)
+	return r, create(t, r, team.Config{Name: "api"})
+}
+
+func openTeam(t *testing.T, r team.Root, name protocol.TeamName, o team.Options) *team.Team {
+	t.Helper()
+	tm, err := team.Open(r, name, o)
+	must(t, err)
+	return tm
 }
 
 func load(t *testing.T, tm *team.Team) *team.Config {
 	t.Helper()
 	c, err := tm.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -77,9 +91,7 @@ func tree(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }
 
@@ -90,9 +102,7 @@ func TestCreate(t *testing.T) {
 		Name: "api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
 		Members: []team.Member{{Name: "w1"}, {Name: protocol.Lead, Cwd: "/w"}},
 	}, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if tm.Name() != "api" || tm.Root() != r {
 		t.Errorf("%s in %v", tm.Name(), tm.Root())
 	}
@@ -181,9 +191,7 @@ func TestCreateRefuses(t *testing.T) {
 func children(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -266,9 +274,7 @@ func TestSymlinkedTeamIsRefused(t *testing.T) {
 	// A directory that becomes a link after it was opened.
 	tm := create(t, r, team.Config{Name: "later"})
 	moved := filepath.Join(r.Path, "moved")
-	if err := errors.Join(os.Rename(r.TeamDir("later"), moved), os.Symlink(moved, r.TeamDir("later"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(r.TeamDir("later"), moved), os.Symlink(moved, r.TeamDir("later"))))
 	if err := tm.Delete(t.Context(), false); err == nil {
 		t.Error("deleted through a link")
 	}
@@ -295,10 +301,7 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
   ]
 }`
 	write(t, r.ConfigPath("my-team-x"), body)
-	tm, err := team.Open(r, "my-team-x", options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "my-team-x", options())
 	c := load(t, tm)
 	if c.Name != "my-team-x" || len(c.Problems()) != 0 || len(c.Notes()) != 1 {
 		t.Errorf("what a client made is a note: %q %q %q", c.Name, c.Problems(), c.Notes())
@@ -313,9 +316,7 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
 	if got := tm.InboxesDir(); got != r.InboxesDir("My-Team-x") {
 		t.Errorf("2.1.150 keeps them under the raw name: %s", got)
 	}
-	if err := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "d"; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "d"; return nil }))
 	if got := read(t, r.ConfigPath("my-team-x")); !strings.Contains(got, `"name": "My Team.x"`) {
 		t.Errorf("the file's name changed: %s", got)
 	}
@@ -326,14 +327,10 @@ func TestUpdate(t *testing.T) {
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api", Members: []team.Member{{Name: "w"}}})
 	path := r.ConfigPath("api")
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o644))
 	identity := func() atomicfile.Identity {
 		id, err := atomicfile.Identify(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return id
 	}
 	before := identity()
@@ -355,9 +352,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "all of it"; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "all of it"; return nil }))
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
 		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
@@ -366,16 +361,12 @@ func TestUpdate(t *testing.T) {
 		t.Error(got)
 	}
 	config := read(t, path)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("no config.json: %v", err)
 	}
 	write(t, path, config)
-	if err := os.RemoveAll(r.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(r.TeamDir("api")))
 	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("deleted: %v", err)
 	}
@@ -424,9 +415,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 			write(t, path, whole)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 20 {
 		whole = contents[(i+1)%2]
 		half := whole[:len(whole)/2]
@@ -441,16 +430,13 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 		if c := load(t, tm); torn != 1 || (c.Description != "") != (whole == contents[1]) {
 			t.Errorf("round %d: %d torn reads, then the description %.20q", i, torn, c.Description)
 		}
-		if err := os.Remove(path + ".lock"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path+".lock"))
 	}
 }
 
 func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	path := r.ConfigPath("api")
 	for content, offset := range map[string]int64{"": 0, `{"name": "api"}}`: 15, `{"name": "api"`: 14, "[]": 0, "\x00\x00\x00": 0} {
 		write(t, path, content)
@@ -475,13 +461,8 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", team.Options{Deadline: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(r.ConfigPath("api")+".lock", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", team.Options{Deadline: 50 * time.Millisecond})
+	must(t, os.Mkdir(r.ConfigPath("api")+".lock", 0o777))
 	load(t, tm) // reading takes no lock
 	_, _, errAdd := tm.Add(t.Context(), team.Member{Name: "w"}, true)
 	for what, err := range map[string]error{
@@ -514,13 +495,9 @@ func TestLoadRetries(t *testing.T) {
 		}
 		return time.Now()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, path, whole+"}")
-	if err := os.Mkdir(path+".lock", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(path+".lock", 0o777))
 	if c := load(t, tm); len(c.Members) != 1 || reads != 3 {
 		t.Errorf("after %d reads: %+v", reads, c)
 	}
@@ -542,9 +519,7 @@ func TestAddTriedAgain(t *testing.T) {
 			write(t, path, strings.Replace(read(t, path), `"members"`, `"vendor": 1, "members"`, 1))
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, archived := add(t, tm, team.Member{Name: "w"}, true)
 	if m.Name != "w" || archived == "" || read(t, archived) != mail || !changed {
 		t.Errorf("%s %q", m.Name, archived)
@@ -563,15 +538,10 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", team.Options{Deadline: 40 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tm := openTeam(t, r, "api", team.Options{Deadline: 40 * time.Millisecond})
 	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 	write(t, inbox, "[1]")
-	if err := os.Mkdir(inbox+".lock", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(inbox+".lock", 0o777))
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, new(*team.LockedError)) {
 		t.Errorf("%v", err)
 	}
@@ -590,9 +560,7 @@ func TestSweep(t *testing.T) {
 	for _, name := range []string{".api.new-1", ".api.new-2", ".api.deleted-1", ".api-2.new-1", ".web.deleted-1"} {
 		write(t, filepath.Join(teams, name, "config.json"), "{}")
 		if name != ".api.new-2" {
-			if err := os.Chtimes(filepath.Join(teams, name), old, old); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(filepath.Join(teams, name), old, old))
 		}
 	}
 	create(t, r, team.Config{Name: "api"})

@@ -75,8 +75,7 @@ func TestValidate(t *testing.T) {
 
 func TestTeamValidateNamesTheFile(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	tm := create(t, r, team.Config{Name: "api"})
+	r, tm := newTeam(t)
 	if got, err := tm.Validate(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("a team of our own: %v %v", got, err)
 	}

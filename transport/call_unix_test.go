@@ -37,9 +37,7 @@ func serveAs(t *testing.T, h transport.Host, spawn string) (*transport.Socket, t
 func dialed(t *testing.T, s *transport.Socket) *transport.Client {
 	t.Helper()
 	c, err := transport.Dial(t.Context(), s.Path(), "spawned")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -87,9 +85,7 @@ func TestCalls(t *testing.T) {
 	if what := <-ended; what != `"one"` {
 		t.Errorf("%s was taken back", what)
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Close())
 	if err := <-waits; err == nil {
 		t.Error("the call of a closed connection was answered")
 	}

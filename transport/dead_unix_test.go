@@ -13,31 +13,31 @@ import (
 	"waggle/transport"
 )
 
+// deadSocket makes a socket on which no process listens.
+func deadSocket(t *testing.T, path string) string {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	return path
+}
+
 // TestDead: the socket of a program that was killed is found and removed with its key; a socket
 // with a listener, and a file that is not a socket, stay.
 func TestDead(t *testing.T) {
 	t.Parallel()
 	p := newDirs(t)
 	s := serve(t, p, "ann", newHost("ann"))
-	killed := p.Path("bob")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: killed, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	l.Close()
+	killed := deadSocket(t, p.Path("bob"))
 	file := p.Path("eve")
 	for _, f := range []string{file, filepath.Join(p.Keys, "bob.json")} {
-		if err := os.WriteFile(f, []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(f, []byte("{}"), 0o600))
 	}
 	// A program that another test starts has a copy of the listener until its exec.
 	testenv.Eventually(t, "only the socket of the killed program is dead", func() bool {
 		dead, err := p.Dead()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return slices.Equal(dead, []string{killed})
 	})
 	for path, want := range map[string]bool{killed: true, s.Path(): false, file: false} {

@@ -20,9 +20,7 @@ func TestWebOrigins(t *testing.T) {
 	for _, list := range [][]string{{"https://evil.example"}, {"", "https://evil.example"}, {""}} {
 		ln := listen(t, h)
 		c, err := net.Dial("tcp", ln)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req := "GET / HTTP/1.1\r\nHost: " + ln + "\r\nAuthorization: Bearer " + webToken + "\r\nConnection: close\r\n"
 		for _, o := range list {
 			req += "Origin: " + o + "\r\n"
@@ -43,18 +41,12 @@ func TestIdleConnections(t *testing.T) {
 	ln := listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for range 300 {
 		c, err := net.Dial("tcp", ln)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + ln + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
 		t.Error(resp.Status)
 	}
@@ -84,9 +76,7 @@ func TestOldestGoes(t *testing.T) {
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- transport.ServeWeb(ctx, ln, h, "", "") }()

@@ -19,16 +19,9 @@ import (
 // listenAt serves each connection of a new socket with serve, and returns the path.
 func listenAt(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "s.sock")
+	path := filepath.Join(shortDir(t), "s.sock")
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -70,9 +63,7 @@ func TestListener(t *testing.T) {
 		"a long answer":      {func(c net.Conn) { read(c); fmt.Fprint(c, strings.Repeat("x", 10_000)) }, strings.Repeat("x", 4<<10), true},
 	} {
 		path := listenAt(t, c.serve)
-		if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(filepath.Dir(path), 0o755))
 		answer, heard, err := say(path, "hello")
 		if err != nil || answer != c.answer || heard != c.heard {
 			t.Errorf("%s: %.40q, heard %t, %v", name, answer, heard, err)
@@ -91,9 +82,7 @@ func TestListener(t *testing.T) {
 		t.Errorf("hung up early: heard %t, %v", heard, err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	if _, _, err := say(file, "x"); !errors.As(err, new(*transport.NotSocketError)) {
 		t.Errorf("a file: %v", err)
 	}
@@ -101,13 +90,7 @@ func TestListener(t *testing.T) {
 	if _, _, err := say(file+"-none", "x"); !errors.As(err, &missing) {
 		t.Errorf("nothing: %v", err)
 	}
-	dead := filepath.Join(filepath.Dir(early), "dead.sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	l.Close()
+	dead := deadSocket(t, filepath.Join(filepath.Dir(early), "dead.sock"))
 	if _, _, err := say(dead, "x"); !errors.As(err, &missing) || missing.Hint == "" {
 		t.Errorf("a dead socket: %v", err)
 	}

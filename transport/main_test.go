@@ -37,6 +37,14 @@ func TestMain(m *testing.M) {
 // deadline is for operations that are fast except on a loaded machine.
 const deadline = 30 * time.Second
 
+// must ends a test for an error of what it needs.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // host is a member's runtime as an endpoint sees it: mailboxes in memory, and a
 // count of how often it was woken.
 type host struct {
@@ -89,9 +97,7 @@ func (h *host) Refused(_ context.Context, r transport.Refusal) {
 func (h *host) entries(t *testing.T, name protocol.MemberName) []mailbox.Entry {
 	t.Helper()
 	e, err := h.boxes[name].Entries(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
@@ -110,12 +116,17 @@ func (h *host) refusals(t *testing.T, n int) []transport.Refusal {
 	return append([]transport.Refusal(nil), h.refused...)
 }
 
-func newDirs(t testing.TB) transport.SocketDirs {
-	dir, err := os.MkdirTemp("", "wt") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+// shortDir is a directory for sockets: the path of t.TempDir is too long for one.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "wt")
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func newDirs(t testing.TB) transport.SocketDirs {
+	dir := shortDir(t)
 	return transport.SocketDirs{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
 }
 
@@ -129,12 +140,17 @@ func serve(t testing.TB, p transport.SocketDirs, name string, h transport.Host) 
 	return serveWith(t, options(p, name, h))
 }
 
+// serveAnn serves the socket of ann, whose host it returns.
+func serveAnn(t testing.TB) (transport.SocketDirs, *host, *transport.Socket) {
+	t.Helper()
+	p, h := newDirs(t), newHost("ann")
+	return p, h, serve(t, p, "ann", h)
+}
+
 func serveWith(t testing.TB, o transport.SocketOptions) *transport.Socket {
 	t.Helper()
 	s, err := transport.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := s.Serve(context.Background()); err != nil {
@@ -157,9 +173,7 @@ func dial(t testing.TB, p transport.SocketDirs, s *transport.Socket) *transport.
 		t.Fatal("the socket has no key")
 	}
 	c, err := transport.Dial(t.Context(), s.Path(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

@@ -24,9 +24,7 @@ func TestSocketPanics(t *testing.T) {
 	t.Parallel()
 	p := newDirs(t)
 	s, err := transport.Listen(options(p, "ann", tripping{newHost("ann")}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(context.Background()) }()
 	c := dial(t, p, s)

@@ -125,9 +125,7 @@ type raw struct {
 func connect(t *testing.T, path string) raw {
 	t.Helper()
 	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(deadline))
 	return raw{t, c, bufio.NewReader(c)}
@@ -149,14 +147,11 @@ func (r raw) hear() string {
 // TestSocketWithoutToken: a peer without the token has no effect, and is recorded once.
 func TestSocketWithoutToken(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	serve(t, p, "bob", h)
 	other, _ := transport.Token([]string{p.Keys}, p.Path("bob"))
 	env, err := json.Marshal(message("m1", "forged"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	send := fmt.Sprintf(`{"id":2,"op":"send","envelope":%s}`, env)
 	firsts := []string{
 		send,
@@ -205,9 +200,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 	o := options(p, "ann", h)
 	o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return at }
 	s, err := transport.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Serve(t.Context()) })
 	knock := func() {
@@ -236,8 +229,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 // TestSocketLines: a line outside of the protocol gets an error.
 func TestSocketLines(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	r := connect(t, s.Path())
 	r.say(`{"waggle":2,"op":"hello","token":"` + token + `"}`)
@@ -277,13 +269,10 @@ func TestSocketLines(t *testing.T) {
 
 func TestSocketWatch(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, _, s := serveAnn(t)
 	c := dial(t, p, s)
 	changes, err := c.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 3 {
 		s.Changed()
 		select {
@@ -297,9 +286,7 @@ func TestSocketWatch(t *testing.T) {
 	if _, err := c.Send(t.Context(), protocol.Address{}, message("m1", "hello")); err != nil {
 		t.Error(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	for range changes { // until the end is told
 	}
 	if err := c.Ping(t.Context()); err == nil {
@@ -311,8 +298,7 @@ func TestSocketWatch(t *testing.T) {
 // once.
 func TestSocketManyClients(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	const clients, each = 20, 20
 	var wg sync.WaitGroup
 	for i := range clients {
@@ -344,8 +330,7 @@ func TestSocketManyClients(t *testing.T) {
 // TestSocketTooMany: a connection too many is told so and harms no other.
 func TestSocketTooMany(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, _, s := serveAnn(t)
 	var all []*transport.Client
 	for range 64 {
 		all = append(all, dial(t, p, s)) // each has said hello, so the server has it
@@ -368,8 +353,7 @@ func TestSocketTooMany(t *testing.T) {
 
 func TestListenTwice(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	if _, err := transport.Listen(options(p, "ann", h)); !errors.Is(err, transport.ErrServed) {
 		t.Errorf("a second server: %v", err)
 	}
@@ -381,9 +365,7 @@ func TestListenTwice(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", path, fi.Mode(), err, want)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	for _, gone := range []string{s.Path(), filepath.Join(p.Keys, "ann.json")} {
 		if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s after Close: %v", gone, err)
@@ -399,12 +381,8 @@ func TestListenTwice(t *testing.T) {
 func TestListenInTheWay(t *testing.T) {
 	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
-	if err := os.Mkdir(p.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p.Path("ann"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(p.Dir, 0o755))
+	must(t, os.WriteFile(p.Path("ann"), []byte("mine"), 0o600))
 	if _, err := transport.Listen(options(p, "ann", h)); err == nil || !strings.Contains(err.Error(), "is in the way") {
 		t.Errorf("a file at the path: %v", err)
 	}
@@ -415,9 +393,7 @@ func TestListenInTheWay(t *testing.T) {
 		t.Errorf("the directory is %v, %v, want it private", fi.Mode(), err)
 	}
 	link := transport.SocketDirs{Dir: p.Dir + "2", Keys: p.Keys}
-	if err := os.Symlink(p.Dir, link.Dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(p.Dir, link.Dir))
 	if _, err := transport.Listen(options(link, "ann", h)); err == nil {
 		t.Error("a link was taken for a directory")
 	}
@@ -444,27 +420,16 @@ func TestSocketLongPath(t *testing.T) {
 // TestSockets: the sender says what is wrong with an address.
 func TestSockets(t *testing.T) {
 	t.Parallel()
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	dir := filepath.Dir(p.Dir)
 	file := filepath.Join(dir, "ann.json")
-	if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dead := filepath.Join(dir, "dead.sock")
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln.SetUnlinkOnClose(false)
-	ln.Close()
+	must(t, os.WriteFile(file, []byte("[]"), 0o600))
+	dead := deadSocket(t, filepath.Join(dir, "dead.sock"))
 	missing := func(err error) bool { var e *transport.NotFoundError; return errors.As(err, &e) }
 	other := func(err error) bool { var e *transport.NotSocketError; return errors.As(err, &e) }
 	sender := transport.Sockets{Keys: []string{p.Keys, filepath.Join(dir, "nothing")}}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(p.Dir, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(p.Dir, link))
 	for path, want := range map[string]func(error) bool{
 		filepath.Join(dir, "none.sock"): missing,
 		dead:                            missing,
@@ -527,31 +492,21 @@ func TestStaleSocket(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	before, err := os.Lstat(p.Path("ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	if _, err := transport.Listen(options(p, "ann", h)); !errors.Is(err, transport.ErrServed) {
 		t.Errorf("beside a stopped server: %v", err)
 	}
 	if now, err := os.Lstat(p.Path("ann")); err != nil || !os.SameFile(before, now) {
 		t.Errorf("the live socket was touched: %v", err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	cmd.Wait()
 	if _, err := os.Lstat(p.Path("ann")); err != nil {
 		t.Fatalf("the dead server left no socket: %v", err)
@@ -569,12 +524,8 @@ func TestPlaceRemove(t *testing.T) {
 	live := serve(t, p, "bob", h)
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	bufio.NewReader(out).ReadString('\n')
 	cmd.Process.Kill()
 	cmd.Wait()
@@ -593,9 +544,7 @@ func TestPlaceRemove(t *testing.T) {
 	if err := dial(t, p, live).Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := live.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, live.Close())
 	if err := p.Remove(); err != nil {
 		t.Errorf("remove: %v", err)
 	}
@@ -608,8 +557,7 @@ func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	p, h := newDirs(t), newHost("ann")
-	s := serve(t, p, "ann", h)
+	p, h, s := serveAnn(t)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	// Open what keeps others out, or the test would end at the directory; and a copy
 	// of the test binary, because its own directory is private.
@@ -618,9 +566,7 @@ func TestOtherUser(t *testing.T) {
 	if err == nil {
 		err = errors.Join(testenv.Executable(exe, data), os.Chmod(filepath.Dir(p.Dir), 0o755), os.Chmod(p.Dir, 0o755), os.Chmod(s.Path(), 0o666))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := helper("knock", s.Path(), token)
 	cmd.Path, cmd.Dir = exe, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -643,16 +589,10 @@ func TestCloseBesideServe(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	for range 200 {
 		s, err := transport.Listen(options(p, "ann", h))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context()) }()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-served; err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
+		must(t, <-served)
 	}
 }

@@ -15,9 +15,7 @@ import (
 func address(t *testing.T, s string) protocol.Address {
 	t.Helper()
 	a, err := protocol.ParseAddress(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 

@@ -64,9 +64,7 @@ func TestWebSend(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gone.Close()
 	for _, tc := range []struct {
 		to, token, id string
@@ -133,9 +131,7 @@ func TestWebRefusals(t *testing.T) {
 		{"another under its id", "POST", "/v1/api/ann", `{"from":"bob","text":"bye","msg_id":"1"}`, nil, 422, "refused"},
 	} {
 		req, err := http.NewRequest(tc.method, s.URL+tc.path, strings.NewReader(tc.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header.Set("Authorization", bearer)
 		req.Header.Set("Content-Type", "application/json")
 		for k, v := range tc.header {
@@ -145,9 +141,7 @@ func TestWebRefusals(t *testing.T) {
 			}
 		}
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil || res.StatusCode != tc.want || tc.code != "" && !strings.Contains(string(body), `"code":"`+tc.code+`"`) {
@@ -179,9 +173,7 @@ func TestWebRefusals(t *testing.T) {
 func TestServeWeb(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)

@@ -29,9 +29,7 @@ func frame(t *testing.T, id string, content any) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"msgV": 1, "msg_id": id, "type": "user", "priority": "next", "from": "uds:/tmp/liar.sock",
 		"message": map[string]any{"role": "user", "content": content}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -44,9 +42,7 @@ func element(text string) string {
 func tell(t *testing.T, path string, lines ...string) bool {
 	t.Helper()
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(deadline))
 	for _, l := range lines {
@@ -62,23 +58,7 @@ func serveWho(t *testing.T, p transport.SocketDirs, name string, h transport.Hos
 	t.Helper()
 	o := options(p, name, h)
 	o.Who = who
-	s, err := transport.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := s.Serve(t.Context()); err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-	})
-	return s
+	return serveWith(t, o)
 }
 
 // TestWordsArrive: a session's frames become text from the session that the kernel's credentials
@@ -142,9 +122,7 @@ func controls(t *testing.T) []string {
 	}
 	for _, name := range files {
 		a, err := txtar.ParseFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range a.Files {
 			if text := strings.TrimSuffix(string(f.Data), "\n"); strings.HasSuffix(f.Name, ".text") && text != "" {
 				texts = append(texts, text)
@@ -191,9 +169,7 @@ func TestWordsRefused(t *testing.T) {
 	auth := `{"type":"auth","token":"` + token + `"}`
 	good := frame(t, "m1", "x")
 	env, err := json.Marshal(message("m2", "forged"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := []string{
 		`{"id":2,"op":"send","envelope":` + string(env) + `}`,
 		`{"waggle":1,"op":"hello","token":"` + token + `"}`,
@@ -269,16 +245,9 @@ type fakeSession struct {
 
 func newFake(t *testing.T) *fakeSession {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	f := &fakeSession{path: filepath.Join(dir, "s.sock"), busy: make(chan struct{}), got: make(chan struct{}, 1000)}
+	f := &fakeSession{path: filepath.Join(shortDir(t), "s.sock"), busy: make(chan struct{}), got: make(chan struct{}, 1000)}
 	l, err := net.Listen("unix", f.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -414,15 +383,11 @@ func TestSayRefuses(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	linked := dir + "-link"
 	for from, to := range map[string]string{link: f.path, linked: dir} {
-		if err := os.Symlink(to, from); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, from))
 		defer os.Remove(from)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	var refused *transport.RefusedError
 	for name, change := range map[string]func(*transport.SessionSocket){
 		"another process": func(s *transport.SessionSocket) { s.Owns = func(int) (bool, error) { return false, nil } },
@@ -441,25 +406,15 @@ func TestSayRefuses(t *testing.T) {
 	}); err == nil {
 		t.Error("an unknown process was told")
 	}
-	if err := os.Chmod(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o750))
 	if err := say(func(*transport.SessionSocket) {}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "mode 750") {
 		t.Errorf("an open directory: %v", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o700))
 	if err := say(func(s *transport.SessionSocket) { s.Path = filepath.Join(dir, "none.sock") }); !errors.As(err, new(*transport.NotFoundError)) || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("no socket: %v", err)
 	}
-	dead := filepath.Join(dir, "dead.sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	l.Close()
+	dead := deadSocket(t, filepath.Join(dir, "dead.sock"))
 	if err := say(func(s *transport.SessionSocket) { s.Path = dead }); !errors.As(err, new(*transport.NotFoundError)) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a dead socket: %v", err)
 	}
