@@ -47,8 +47,7 @@ func (o *output) ready(t *testing.T, n int) map[spawntest.Mode]spawn.Identity {
 		return len(spawntest.ReadyIn([]byte(o.String()))) >= n
 	})
 	for mode, pid := range spawntest.ReadyIn([]byte(o.String())) {
-		id, err := spawn.Identify(pid)
-		must(t, err)
+		id := identify(t, pid)
 		t.Cleanup(func() { kill(t, id) })
 		ids[mode] = id
 	}
@@ -93,6 +92,13 @@ func running(t *testing.T, c spawn.Command) (cancel func() (spawn.Exit, error)) 
 			t.Error("Run did not return")
 			return spawn.Exit{}, nil
 		}
+	}
+}
+
+func cancelled(t *testing.T, cancel func() (spawn.Exit, error)) {
+	t.Helper()
+	if _, err := cancel(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 
@@ -212,17 +218,17 @@ func TestRunOutputPanics(t *testing.T) {
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	good := helper(t, nil, spawntest.ModeExit, "0")
-	for name, change := range map[string]func(*spawn.Command){
-		"no program":      func(c *spawn.Command) { c.Argv = nil },
-		"missing program": func(c *spawn.Command) { c.Argv = []string{c.Argv[0] + ".none"} },
-		"not in PATH":     func(c *spawn.Command) { c.Argv, c.Env = []string{"sh"}, []string{"PATH=/none"} },
-		"missing dir":     func(c *spawn.Command) { c.Dir = "/none" },
-		"file as dir":     func(c *spawn.Command) { c.Dir = c.Argv[0] },
+	for says, change := range map[string]func(*spawn.Command){ // each names the directory too
+		"no program":                     func(c *spawn.Command) { c.Argv = nil },
+		"no such file":                   func(c *spawn.Command) { c.Argv = []string{c.Argv[0] + ".none"} },
+		"in the PATH of the new process": func(c *spawn.Command) { c.Argv, c.Env = []string{"sh"}, []string{"PATH=/none"} },
+		"working directory: ":            func(c *spawn.Command) { c.Dir = "/none" },
+		"is not a directory":             func(c *spawn.Command) { c.Dir = c.Argv[0] },
 	} {
 		c := good
 		change(&c)
-		if got, err := c.Run(t.Context()); err == nil || got.Code != -1 {
-			t.Errorf("%s: %+v, %v", name, got, err)
+		if got, err := c.Run(t.Context()); err == nil || got.Code != -1 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), c.Dir) {
+			t.Errorf("%s: %+v, %v", says, got, err)
 		}
 	}
 	c := good
@@ -290,9 +296,7 @@ func TestRunGrandchild(t *testing.T) {
 	c = helper(t, &out, spawntest.ModeParent, "block,silent")
 	cancel = running(t, c)
 	id = out.ready(t, 1)[spawntest.ModeBlock]
-	if _, err := cancel(); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	cancelled(t, cancel)
 	dead(t, id)
 }
 
@@ -330,9 +334,7 @@ func TestRunOtherSession(t *testing.T) {
 	var out output
 	cancel := running(t, helper(t, &out, spawntest.ModeParent, "block,stay,setsid"))
 	id := out.ready(t, 2)[spawntest.ModeBlock]
-	if _, err := cancel(); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	cancelled(t, cancel)
 	alive(t, id)
 
 	// While its parents live it is found without a mark.
@@ -345,9 +347,7 @@ func TestRunOtherSession(t *testing.T) {
 		}
 		cancel = running(t, c)
 		id = out.ready(t, 2)[child]
-		if _, err := cancel(); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		cancelled(t, cancel)
 		dead(t, id)
 	}
 }

@@ -30,13 +30,11 @@ func TestMarkedBelowAnother(t *testing.T) {
 	for _, f := range strings.Fields(line) {
 		pid, err := strconv.Atoi(f)
 		must(t, err)
-		id, err := spawn.Identify(pid)
-		must(t, err)
+		id := identify(t, pid)
 		ids = append(ids, id)
 		t.Cleanup(func() { kill(t, id) })
 	}
-	shell, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
+	shell := identify(t, cmd.Process.Pid)
 	look := func() (found []spawn.Marked) {
 		t.Helper()
 		spawntest.Await(t, "both are there", func() bool {
@@ -95,8 +93,7 @@ func TestBelowASubreaper(t *testing.T) {
 	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
 	must(t, err)
-	id, err := spawn.Identify(pid)
-	must(t, err)
+	id := identify(t, pid)
 	t.Cleanup(func() { kill(t, id) })
 	if parent, err := spawn.Parent(pid); err != nil || parent != os.Getppid() {
 		t.Fatalf("its parent is %d, %v; want the subreaper %d", parent, err, os.Getppid())

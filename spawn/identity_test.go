@@ -15,8 +15,7 @@ import (
 
 func TestIdentifySelf(t *testing.T) {
 	t.Parallel()
-	id, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	id := identify(t, os.Getpid())
 	if id.PID != os.Getpid() || id.Start == "" || !id.Alive() {
 		t.Errorf("self: %+v, alive %v", id, id.Alive())
 	}
@@ -32,8 +31,7 @@ func TestIdentifySelf(t *testing.T) {
 // another process.
 func TestAliveIsExact(t *testing.T) {
 	t.Parallel()
-	id, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	id := identify(t, os.Getpid())
 	for name, change := range map[string]func(*spawn.Identity){
 		"start":     func(id *spawn.Identity) { id.Start += "0" },
 		"no start":  func(id *spawn.Identity) { id.Start = "" },
@@ -53,12 +51,8 @@ func TestAliveIsExact(t *testing.T) {
 // A child that ended keeps its identity until it is reaped, and is not alive.
 func TestZombie(t *testing.T) {
 	t.Parallel()
-	argv, env := spawntest.Helper(t, spawntest.ModeExit, "5")
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = env
-	must(t, cmd.Start())
-	id, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
+	cmd := helperCmd(t, spawntest.ModeExit, "5")
+	id := start(t, cmd)
 	spawntest.Await(t, "the child to be a zombie", func() bool { return !id.Alive() })
 	if again, err := spawn.Identify(id.PID); err != nil || again.Start != id.Start {
 		t.Errorf("zombie: %+v, %v; was %+v", again, err, id)
@@ -100,10 +94,8 @@ func TestTree(t *testing.T) {
 		spec := spawntest.Spec(t, spawntest.ModeParent, string(spawntest.ModeBlock)+flags)
 		p := spawntest.Start(t, processBackend, spec)
 		pids := spawntest.Ready(t, spec.Log, 2)
-		child, err := spawn.Identify(pids[spawntest.ModeBlock])
-		must(t, err)
-		self, err := spawn.Identify(os.Getpid())
-		must(t, err)
+		child := identify(t, pids[spawntest.ModeBlock])
+		self := identify(t, os.Getpid())
 		if ppid, err := spawn.Parent(child.PID); err != nil || ppid != p.Identity().PID {
 			t.Errorf("parent %d, %v, want %d", ppid, err, p.Identity().PID)
 		}

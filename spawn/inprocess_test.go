@@ -107,20 +107,12 @@ func TestInsideIsNotEnded(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || string(out) != " true\n true\n" {
 		t.Errorf("another program, of %s: %q, %v", record, out, err)
 	}
-	refusesInside := func(id spawn.Identity) {
-		t.Helper()
-		for _, stop := range []func(context.Context, spawn.Identity, spawn.Grace) (string, error){spawn.Stop, spawn.StopTree} {
-			if rung, err := stop(t.Context(), id, spawn.Grace{Term: time.Millisecond}); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
-				t.Errorf("stop %+v: %q, %v", id, rung, err)
-			}
-		}
-	}
-	refusesInside(id)
+	refuses(t, id)
 	own, err := spawn.Inside()
 	if err != nil || own.PGID != 0 || !own.Alive() {
 		t.Fatalf("%+v, %v", own, err)
 	}
-	refusesInside(own)
+	refuses(t, own)
 	if !host.Alive() {
 		t.Fatal("it was ended")
 	}

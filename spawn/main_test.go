@@ -1,9 +1,13 @@
 package spawn_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -41,4 +45,37 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func identify(t testing.TB, pid int) spawn.Identity {
+	t.Helper()
+	id, err := spawn.Identify(pid)
+	must(t, err)
+	return id
+}
+
+// refuses asks that nobody can end a process by its identity.
+func refuses(t *testing.T, id spawn.Identity) {
+	t.Helper()
+	g := spawn.Grace{Term: 50 * time.Millisecond, Kill: 10 * time.Second}
+	for name, stop := range map[string]func(context.Context, spawn.Identity, spawn.Grace) (string, error){"stop": spawn.Stop, "stop tree": spawn.StopTree} {
+		if rung, err := stop(t.Context(), id, g); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
+			t.Errorf("%s %+v: %q, %v", name, id, rung, err)
+		}
+	}
+}
+
+// start starts a program that the test waits for itself.
+func start(t testing.TB, cmd *exec.Cmd) spawn.Identity {
+	t.Helper()
+	must(t, cmd.Start())
+	return identify(t, cmd.Process.Pid)
+}
+
+func helperCmd(t testing.TB, mode spawntest.Mode, args ...string) *exec.Cmd {
+	t.Helper()
+	argv, env := spawntest.Helper(t, mode, args...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = env
+	return cmd
 }

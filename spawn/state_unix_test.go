@@ -3,10 +3,8 @@
 package spawn_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 
@@ -28,12 +26,8 @@ func hasState(t *testing.T, id spawn.Identity, want spawn.State) {
 // process is alive.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = env
-	must(t, cmd.Start())
-	id, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	id := start(t, cmd)
 	hasState(t, id, spawn.Running)
 	for _, step := range []struct {
 		signal syscall.Signal
@@ -52,22 +46,12 @@ func TestLife(t *testing.T) {
 // No call ends a process that another program started.
 func TestTheirsIsNotEnded(t *testing.T) {
 	t.Parallel()
-	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
-	must(t, cmd.Start())
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	id := start(t, cmd)
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	id, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
 	id.Theirs = true
-	for name, stop := range map[string]func() (string, error){
-		"Stop":     func() (string, error) { return spawn.Stop(t.Context(), id, spawn.Grace{}) },
-		"StopTree": func() (string, error) { return spawn.StopTree(t.Context(), id, spawn.Grace{}) },
-	} {
-		if rung, err := stop(); !errors.Is(err, spawn.ErrNotOurs) || rung != "" {
-			t.Errorf("%s: %q, %v", name, rung, err)
-		}
-	}
+	refuses(t, id)
 	hasState(t, id, spawn.Running)
 	gone := spawn.Identity{PID: os.Getpid(), PGID: os.Getpid(), Start: "1", Boot: id.Boot, Theirs: true}
 	if rung, err := spawn.StopTree(t.Context(), gone, spawn.Grace{}); rung != spawn.RungGone || err != nil {

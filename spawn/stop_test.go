@@ -35,13 +35,21 @@ func family(t *testing.T, child spawntest.Mode, flags string) (*spawn.Process, s
 	if strings.Contains(flags, "stay") {
 		n = 2
 	}
-	id, err := spawn.Identify(spawntest.Ready(t, spec.Log, n)[child])
-	must(t, err)
+	id := identify(t, spawntest.Ready(t, spec.Log, n)[child])
 	t.Cleanup(func() { kill(t, id) })
 	if n == 1 {
 		spawntest.Wait(t, p)
 	}
 	return p, id
+}
+
+// ready starts a helper and waits until it is ready.
+func ready(t *testing.T, mode spawntest.Mode) *spawn.Process {
+	t.Helper()
+	spec := spawntest.Spec(t, mode)
+	p := spawntest.Start(t, processBackend, spec)
+	spawntest.Ready(t, spec.Log, 1)
+	return p
 }
 
 // kill ends one process, whatever its group.
@@ -82,9 +90,7 @@ func dead(t *testing.T, ids ...spawn.Identity) {
 
 func TestStopPolite(t *testing.T) {
 	t.Parallel()
-	spec := spawntest.Spec(t, spawntest.ModePolite)
-	p := spawntest.Start(t, processBackend, spec)
-	spawntest.Ready(t, spec.Log, 1)
+	p := ready(t, spawntest.ModePolite)
 	stops(t, p.Identity(), patient, spawn.RungTerm)
 	if got := spawntest.Wait(t, p); got != (spawn.Exit{Code: 3}) {
 		t.Errorf("exit %+v", got)
@@ -94,9 +100,7 @@ func TestStopPolite(t *testing.T) {
 // A stopped process gets the SIGTERM too: it is continued.
 func TestStopContinues(t *testing.T) {
 	t.Parallel()
-	spec := spawntest.Spec(t, spawntest.ModePolite)
-	p := spawntest.Start(t, processBackend, spec)
-	spawntest.Ready(t, spec.Log, 1)
+	p := ready(t, spawntest.ModePolite)
 	must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 	alive(t, p.Identity())
 	stops(t, p.Identity(), patient, spawn.RungTerm)
@@ -125,12 +129,9 @@ func TestStopGroup(t *testing.T) {
 // A zombie that its parent does not reap counts as gone.
 func TestStopZombie(t *testing.T) {
 	t.Parallel()
-	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
-	must(t, cmd.Start())
-	id, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	id := start(t, cmd)
 	stops(t, id, patient, spawn.RungTerm)
 	stops(t, id, patient, spawn.RungGone)
 	if err := cmd.Wait(); err == nil {
@@ -184,16 +185,6 @@ func withStart(t *testing.T, id spawn.Identity, by int64) spawn.Identity {
 	return id
 }
 
-func refuses(t *testing.T, id spawn.Identity) {
-	t.Helper()
-	if rung, err := spawn.Stop(t.Context(), id, impatient); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
-		t.Errorf("stop %+v: %q, %v", id, rung, err)
-	}
-	if rung, err := spawn.StopTree(t.Context(), id, impatient); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
-		t.Errorf("stop tree of %+v: %q, %v", id, rung, err)
-	}
-}
-
 // A process in the group of another one does not make that group ours: it is ended with its
 // descendants, and no other process, also when it has a group of its own by now.
 func TestStopMember(t *testing.T) {
@@ -237,8 +228,7 @@ func TestStopRefusesOwn(t *testing.T) {
 		}
 		return
 	}
-	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	self := identify(t, os.Getpid())
 	up, err := spawn.Ancestors(self.PID)
 	if err != nil || len(up) < 3 {
 		t.Fatalf("ancestors %+v, %v", up, err)
@@ -250,12 +240,8 @@ func TestStopRefusesOwn(t *testing.T) {
 		refuses(t, id)
 	}
 	// A child of this process that stayed in its group.
-	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = env
-	must(t, cmd.Start())
-	child, err := spawn.Identify(cmd.Process.Pid)
-	must(t, err)
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	child := start(t, cmd)
 	refuses(t, child)
 	alive(t, child)
 	kill(t, child)
@@ -266,9 +252,7 @@ func TestStopRefusesOwn(t *testing.T) {
 
 func TestStopContext(t *testing.T) {
 	t.Parallel()
-	spec := spawntest.Spec(t, spawntest.ModeStubborn)
-	p := spawntest.Start(t, processBackend, spec)
-	spawntest.Ready(t, spec.Log, 1)
+	p := ready(t, spawntest.ModeStubborn)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	hour := spawn.Grace{Term: time.Hour, Kill: time.Hour}
@@ -277,9 +261,7 @@ func TestStopContext(t *testing.T) {
 	}
 	alive(t, p.Identity())
 
-	spec = spawntest.Spec(t, spawntest.ModeBlock)
-	p = spawntest.Start(t, processBackend, spec)
-	spawntest.Ready(t, spec.Log, 1)
+	p = ready(t, spawntest.ModeBlock)
 	if rung, err := spawn.Stop(ctx, p.Identity(), hour); rung != "" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("stop after the end of ctx: %q, %v", rung, err)
 	}
@@ -376,11 +358,7 @@ func TestStopByInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := spawntest.Spec(t, c.mode)
-			p, err := spawn.ProcessBackend().Start(t.Context(), s)
-			must(t, err)
-			t.Cleanup(func() { spawntest.EndProcess(t, p) })
-			spawntest.Ready(t, s.Log, 1)
+			p := ready(t, c.mode)
 			if c.stopped {
 				must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().State(); return l == spawn.Stopped })

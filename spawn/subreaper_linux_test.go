@@ -1,7 +1,6 @@
 package spawn_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,8 +35,7 @@ func orphan(t *testing.T, mode spawntest.Mode) spawn.Identity {
 	t.Helper()
 	spec := spawntest.Spec(t, spawntest.ModeParent, string(mode)+",setsid")
 	spawntest.Wait(t, spawntest.Start(t, processBackend, spec))
-	id, err := spawn.Identify(spawntest.Ready(t, spec.Log, 1)[mode])
-	must(t, err)
+	id := identify(t, spawntest.Ready(t, spec.Log, 1)[mode])
 	t.Cleanup(func() { kill(t, id) })
 	return id
 }
@@ -56,24 +54,16 @@ func TestReapOrphans(t *testing.T) {
 	if !isolated(t) {
 		return
 	}
-	argv, env := spawntest.Helper(t, spawntest.ModeExit, "7")
-	waited := exec.Command(argv[0], argv[1:]...)
-	waited.Env = env
-	must(t, waited.Start())
-	child, err := spawn.Identify(waited.Process.Pid)
-	must(t, err)
-	released := exec.Command(argv[0], argv[1:]...)
-	released.Env = env
-	must(t, released.Start())
-	dropped, err := spawn.Identify(released.Process.Pid)
-	must(t, err)
+	waited := helperCmd(t, spawntest.ModeExit, "7")
+	child := start(t, waited)
+	released := helperCmd(t, spawntest.ModeExit, "7")
+	dropped := start(t, released)
 	must(t, released.Process.Release())
 	spawntest.Await(t, "the children to be zombies", func() bool { return !child.Alive() && !dropped.Alive() })
 	reaps(t, 1) // the process that can be waited for no longer
 
 	id := orphan(t, spawntest.ModeBlock)
-	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	self := identify(t, os.Getpid())
 	if up, err := spawn.Ancestors(id.PID); err != nil || !slices.Contains(up, self) {
 		t.Errorf("ancestors of an orphan: %+v, %v", up, err)
 	}
@@ -100,10 +90,8 @@ func TestReapOrphansCost(t *testing.T) {
 	if !isolated(t) {
 		return
 	}
-	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
-	child := exec.Command(argv[0], argv[1:]...)
-	child.Env = env
-	must(t, child.Start())
+	child := helperCmd(t, spawntest.ModeBlock)
+	start(t, child)
 	t.Cleanup(func() {
 		_ = child.Process.Kill()
 		_ = child.Wait()
@@ -135,9 +123,7 @@ func TestReapOrphansBesideCommands(t *testing.T) {
 		}
 	}()
 	for i := range 30 {
-		argv, env := spawntest.Helper(t, spawntest.ModeExit, fmt.Sprint(i))
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env = env
+		cmd := helperCmd(t, spawntest.ModeExit, fmt.Sprint(i))
 		err := cmd.Run()
 		if i > 0 && !errors.As(err, new(*exec.ExitError)) || i == 0 && err != nil || cmd.ProcessState.ExitCode() != i {
 			t.Errorf("exit %d: %v", i, err)
@@ -184,11 +170,7 @@ func TestRunReap(t *testing.T) {
 		}
 	}
 	alive(t, stranger, neighbour)
-	if _, err := cancelHeld(); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if _, err := cancelOther(); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	cancelled(t, cancelHeld)
+	cancelled(t, cancelOther)
 	alive(t, stranger, neighbour)
 }

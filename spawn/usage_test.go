@@ -35,8 +35,7 @@ func TestUsage(t *testing.T) {
 // The usage of ended children still counts.
 func TestUsageTime(t *testing.T) {
 	t.Parallel()
-	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	self := identify(t, os.Getpid())
 	cpu := func() time.Duration {
 		used, err := spawn.UsageOf(self)
 		must(t, err)
@@ -54,8 +53,7 @@ func TestUsageTime(t *testing.T) {
 // TestUsageCost: one call of UsageOf serves all members of a status.
 func TestUsageCost(t *testing.T) {
 	t.Parallel()
-	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	self := identify(t, os.Getpid())
 	ids := make([]spawn.Identity, 30)
 	for i := range ids {
 		ids[i] = self

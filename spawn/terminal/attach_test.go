@@ -54,6 +54,12 @@ func attach(t *testing.T, p *spawn.Process, o terminal.Screen) *view {
 	return v
 }
 
+func (v *view) types(t *testing.T, keys string) {
+	t.Helper()
+	_, err := io.WriteString(v.keys, keys)
+	must(t, err)
+}
+
 func (v *view) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -71,28 +77,20 @@ func TestAttach(t *testing.T) {
 	t.Parallel()
 	p := spawntest.Start(t, terminal.Process(options(t)), spawntest.Spec(t, spawntest.ModeCat))
 	one := attach(t, p, terminal.Screen{})
-	if _, err := io.WriteString(one.keys, "hello\r"); err != nil {
-		t.Fatal(err)
-	}
+	one.types(t, "hello\r")
 	spawntest.Await(t, "the echo and the copy", one.has("hello\r\nhello\r\n"))
 	two := attach(t, p, terminal.Screen{})
 	spawntest.Await(t, "the past", two.has("hello\r\nhello\r\n"))
-	if _, err := io.WriteString(two.keys, "again\r"); err != nil {
-		t.Fatal(err)
-	}
+	two.types(t, "again\r")
 	spawntest.Await(t, "what the other typed", one.has("again\r\nagain\r\n"))
-	if _, err := two.keys.Write([]byte{'x', terminal.Detach, 'y'}); err != nil {
-		t.Fatal(err)
-	}
+	two.types(t, string([]byte{'x', terminal.Detach, 'y'}))
 	if err := two.end(t); !errors.Is(err, terminal.ErrDetached) {
 		t.Errorf("detached: %v", err)
 	}
 	if !p.Identity().Alive() {
 		t.Fatal("the process ended when somebody left")
 	}
-	if _, err := io.WriteString(one.keys, "\r\x04"); err != nil { // ends the half line, then the input
-		t.Fatal(err)
-	}
+	one.types(t, "\r\x04") // ends the half line, then the input
 	if err := one.end(t); err != nil {
 		t.Errorf("the process ended: %v", err)
 	}
@@ -120,9 +118,7 @@ func TestCloseInput(t *testing.T) {
 		})
 	}
 	cat := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeCat))
-	if err := terminal.CloseInput(t.Context(), cat.Place()); err != nil {
-		t.Error(err)
-	}
+	must(t, terminal.CloseInput(t.Context(), cat.Place()))
 	if e := spawntest.Wait(t, cat); e != (spawn.Exit{}) {
 		t.Errorf("who reads to the end: %+v", e)
 	}
@@ -133,9 +129,7 @@ func TestCloseInput(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModeBlock)
 	deaf := spawntest.Start(t, b, spec)
 	for range 2 {
-		if err := terminal.CloseInput(t.Context(), deaf.Place()); err != nil {
-			t.Error(err)
-		}
+		must(t, terminal.CloseInput(t.Context(), deaf.Place()))
 	}
 
 	spec = spawntest.Spec(t, spawntest.ModeBlock)
@@ -143,13 +137,9 @@ func TestCloseInput(t *testing.T) {
 	spec.Argv, spec.Env = []string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}
 	sh := spawntest.Start(t, b, spec)
 	v := attach(t, sh, terminal.Screen{})
-	if _, err := io.WriteString(v.keys, "words\r"); err != nil {
-		t.Fatal(err)
-	}
+	v.types(t, "words\r")
 	read(spec.Log, "got words")
-	if err := terminal.CloseInput(t.Context(), sh.Place()); err != nil {
-		t.Error(err)
-	}
+	must(t, terminal.CloseInput(t.Context(), sh.Place()))
 	read(spec.Log, "keys")
 	read(spec.Log, "end")
 	if err := terminal.CloseInput(t.Context(), sh.Place()); !errors.Is(err, terminal.ErrNoLines) {

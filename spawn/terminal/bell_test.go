@@ -30,6 +30,15 @@ func (s *server) flagged(want string) {
 	testenv.Eventually(s.t, "flags "+want, func() bool { return s.flags() == want }, s.flags)
 }
 
+// bell is that of a pane.
+func (s *server) bell(pane string, shown bool) *terminal.TmuxBell {
+	s.t.Helper()
+	env := append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=" + pane}, s.env...)
+	b, err := terminal.NewTmuxBell(s.program, env, shown)
+	must(s.t, err)
+	return b
+}
+
 // What tmux would run or replace in a text is shown as text, to every client.
 func TestTmuxBellText(t *testing.T) {
 	t.Parallel()
@@ -45,8 +54,7 @@ func TestTmuxBellText(t *testing.T) {
 		_ = client.Wait() // it ends because of its input
 	}()
 	testenv.Eventually(t, "a client", func() bool { return s.run("list-clients") != "" })
-	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), false)
-	must(t, err)
+	b := s.bell("%0", false)
 	ran := s.socket + ".ran"
 	must(t, b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"))
 	name, _, _ := strings.Cut(s.run("list-clients", "-F", "#{client_name}"), "\n")
@@ -56,11 +64,7 @@ func TestTmuxBellText(t *testing.T) {
 	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
 		t.Errorf("in sight, where there is no flag, it is ours: %s", got)
 	}
-	quiet, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%0"}, s.env...), true)
-	if err == nil {
-		err = quiet.Ring(t.Context(), "api", "in sight")
-	}
-	if err != nil || strings.Contains(s.run("show-messages", "-t", name), "in sight") {
+	if err := s.bell("%0", true).Ring(t.Context(), "api", "in sight"); err != nil || strings.Contains(s.run("show-messages", "-t", name), "in sight") {
 		t.Errorf("a pane that shows itself why rings in sight: %v", err)
 	}
 	if _, err := os.Stat(ran); err == nil {
@@ -112,12 +116,7 @@ func TestTmuxBell(t *testing.T) {
 	for range 2 {
 		s.run("new-window", "-t", "mine", "sleep 600")
 	}
-	env := func(pid, pane string) []string {
-		return append([]string{"TMUX=" + s.socket + "," + pid + ",0", "TMUX_PANE=" + pane}, s.env...)
-	}
-	pid := s.run("display-message", "-p", "#{pid}")
-	b, err := terminal.NewTmuxBell(s.program, env(pid, "%0"), false)
-	must(t, err)
+	b := s.bell("%0", false)
 	must(t, b.Ring(t.Context(), "api", "one waits"))
 	s.flagged("0")
 	must(t, b.Quiet(t.Context(), "api"))
@@ -140,8 +139,7 @@ func TestTmuxBell(t *testing.T) {
 
 	// So does the last of two that ring by one name in two panes of it.
 	s.run("split-window", "-d", "-t", "%0", "sleep 600")
-	beside, err := terminal.NewTmuxBell(s.program, env(pid, "%3"), false)
-	must(t, err)
+	beside := s.bell("%3", false)
 	for _, one := range []*terminal.TmuxBell{b, beside} {
 		must(t, one.Ring(t.Context(), "-", "waits"))
 		s.flagged("0")
@@ -164,8 +162,7 @@ func TestTmuxBell(t *testing.T) {
 	s.flagged("")
 
 	// Where another window has a flag, ours stays with it.
-	other, err := terminal.NewTmuxBell(s.program, env(pid, "%1"), false)
-	must(t, err)
+	other := s.bell("%1", false)
 	for _, one := range []*terminal.TmuxBell{b, other} {
 		must(t, one.Ring(t.Context(), "api", "waits"))
 	}
@@ -175,9 +172,7 @@ func TestTmuxBell(t *testing.T) {
 	s.run("select-window", "-t", "mine:1")
 	s.run("select-window", "-t", "mine:2")
 	s.flagged("0")
-	if err := b.Ring(t.Context(), "api", "waits"); err != nil { // the flag was there before, and is another's now
-		t.Fatal(err)
-	}
+	must(t, b.Ring(t.Context(), "api", "waits")) // the flag was there before, and is another's now
 	must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("0")
 
@@ -190,9 +185,7 @@ func TestTmuxBell(t *testing.T) {
 		t.Error("a bell outside of tmux")
 	}
 	first := s.identity()
-	if err := os.Remove(s.socket); err != nil { // another server takes it, while the first one lives
-		t.Fatal(err)
-	}
+	must(t, os.Remove(s.socket)) // another server takes it, while the first one lives
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
 	rings := func() {
 		t.Helper()
@@ -217,8 +210,7 @@ func TestTmuxBellMoved(t *testing.T) {
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "sleep 600")
 	s.run("split-window", "-d", "-t", "%0", "sleep 600") // %1
 	s.run("new-window", "-t", "mine", "sleep 600")       // %2
-	b, err := terminal.NewTmuxBell(s.program, append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=%1"}, s.env...), false)
-	must(t, err)
+	b := s.bell("%1", false)
 	rung := func(do ...string) {
 		t.Helper()
 		must(t, b.Ring(t.Context(), "api", "one waits"))

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
 
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
@@ -50,9 +51,7 @@ func newITerm(t testing.TB) *iterm {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
-	dir, err := os.MkdirTemp("", "wi")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := shortDir(t)
 	f := &iterm{t: t, dir: dir, it2: filepath.Join(dir, "it2"), env: []string{fakeITerm + "=" + dir, "ITERM_SESSION_ID=w0t0p0:" + homeSession, "HOME=" + dir}}
 	must(t, os.Symlink(exe, f.it2))
 	must(t, os.MkdirAll(f.profiles(), 0o700))
@@ -67,14 +66,10 @@ func (f *iterm) profiles() string {
 func (f *iterm) start() {
 	f.t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	cmd := exec.Command(exe, "iterm")
 	cmd.Env, cmd.Stderr = append(os.Environ(), f.env...), os.Stderr
-	if err := cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, cmd.Start())
 	f.app = cmd
 	f.t.Cleanup(func() { f.quit(cmd) })
 	spawntest.Await(f.t, "iTerm2", func() bool {
@@ -94,9 +89,7 @@ func (f *iterm) quit(cmd *exec.Cmd) {
 
 func (f *iterm) wrong(what string) {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, what), nil, 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, os.WriteFile(filepath.Join(f.dir, what), nil, 0o600))
 }
 
 // call runs it2 as a person would.
@@ -111,31 +104,28 @@ func (f *iterm) call(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// sessions are the ids of all sessions.
-func (f *iterm) sessions() (ids []string) {
+// shows asks that these are the sessions, by their ids.
+func (f *iterm) shows(want ...string) {
 	f.t.Helper()
+	var ids []string
 	var list []fakeSession
-	if err := json.Unmarshal([]byte(f.call("session", "list", "--json")), &list); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, json.Unmarshal([]byte(f.call("session", "list", "--json")), &list))
 	for _, s := range list {
 		ids = append(ids, s.ID)
 	}
-	return ids
+	if d := cmp.Diff(want, ids); d != "" {
+		f.t.Errorf("sessions (-want +got):\n%s", d)
+	}
 }
 
 // calls are what it2 was called with, those of the test itself included.
 func (f *iterm) calls() (all [][]string) {
 	f.t.Helper()
 	b, err := os.ReadFile(filepath.Join(f.dir, "calls"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	for line := range strings.Lines(string(b)) {
 		var args []string
-		if err := json.Unmarshal([]byte(line), &args); err != nil {
-			f.t.Fatal(err)
-		}
+		must(f.t, json.Unmarshal([]byte(line), &args))
 		all = append(all, args)
 	}
 	return all
@@ -145,13 +135,9 @@ func (f *iterm) calls() (all [][]string) {
 func (f *iterm) last() map[string]any {
 	f.t.Helper()
 	b, err := os.ReadFile(filepath.Join(f.dir, "last"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	var p map[string]any
-	if err := json.Unmarshal(b, &p); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, json.Unmarshal(b, &p))
 	return p
 }
 

@@ -64,9 +64,7 @@ func TestITerm2Team(t *testing.T) {
 	if ann.Mux != spawn.MuxITerm2 || ann.Server.PID != f.app.Process.Pid || ann.Socket != "" {
 		t.Errorf("pane %+v, of iTerm2 %d", ann, f.app.Process.Pid)
 	}
-	if d := cmp.Diff([]string{homeSession, ann.ID, bob.ID}, f.sessions()); d != "" {
-		t.Errorf("sessions (-want +got):\n%s", d)
-	}
+	f.shows(homeSession, ann.ID, bob.ID)
 	calls := f.calls()
 	if !hasCall(calls, "session", "split", "-s", homeSession, "-v", "-p") || !hasCall(calls, "session", "split", "-s", ann.ID, "-p") {
 		t.Errorf("calls %q", calls)
@@ -85,17 +83,11 @@ func TestITerm2Team(t *testing.T) {
 		t.Error("closed while it runs")
 	}
 	h := end(ps[0])
-	if d := cmp.Diff([]string{homeSession, ann.ID, bob.ID}, f.sessions()); d != "" {
-		t.Errorf("a split that was to stay (-want +got):\n%s", d)
-	}
+	f.shows(homeSession, ann.ID, bob.ID) // the split stays
 	must(t, h.Close(t.Context(), f.it2, f.env))
-	if d := cmp.Diff([]string{homeSession, bob.ID}, f.sessions()); d != "" {
-		t.Errorf("sessions (-want +got):\n%s", d)
-	}
+	f.shows(homeSession, bob.ID)
 	must(t, end(ps[1]).Close(t.Context(), f.it2, f.env))
-	if d := cmp.Diff([]string{homeSession}, f.sessions()); d != "" {
-		t.Errorf("sessions (-want +got):\n%s", d)
-	}
+	f.shows(homeSession)
 }
 
 // Only the split that was made for a process is closed: not one with another id in the record, not
@@ -113,12 +105,8 @@ func TestITerm2ClosesOnlyOurs(t *testing.T) {
 		pane, at := *place.Pane, place
 		at.Pane = &pane
 		change(at.Pane)
-		if err := terminal.ClosePane(t.Context(), f.it2, env, at); err != nil {
-			t.Error(err)
-		}
-		if d := cmp.Diff([]string{homeSession, place.Pane.ID}, f.sessions()); d != "" {
-			t.Errorf("sessions (-want +got):\n%s", d)
-		}
+		must(t, terminal.ClosePane(t.Context(), f.it2, env, at))
+		f.shows(homeSession, place.Pane.ID)
 	}
 	closes(func(p *spawn.Pane) { p.ID = homeSession }, f.env) // our own
 	closes(func(p *spawn.Pane) { p.ID = "%1" }, f.env)
@@ -131,9 +119,7 @@ func TestITerm2ClosesOnlyOurs(t *testing.T) {
 	q := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
 	spawntest.Wait(t, q)
 	f.call("session", "close", "-f", "-s", q.Place().Pane.ID) // the person was quicker
-	if err := held(t, o.Dir, q).Close(t.Context(), f.it2, f.env); err != nil {
-		t.Error(err)
-	}
+	must(t, held(t, o.Dir, q).Close(t.Context(), f.it2, f.env))
 	if held(t, o.Dir, q) != nil {
 		t.Error("it is not forgotten")
 	}
@@ -154,9 +140,7 @@ func TestITerm2HangsUp(t *testing.T) {
 	if !q.Identity().Alive() {
 		t.Error("the other ended too")
 	}
-	if err := terminal.ITermHere(t.Context(), f.it2, f.env); err != nil {
-		t.Error(err)
-	}
+	must(t, terminal.ITermHere(t.Context(), f.it2, f.env))
 	f.quit(f.app)
 	if err := terminal.ITermHere(t.Context(), f.it2, f.env); err == nil {
 		t.Error("iTerm2 is here after it has ended")
@@ -204,9 +188,7 @@ func TestITerm2Fails(t *testing.T) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
 			_ = os.Remove(filepath.Join(f.dir, goneAPI))
-			if d := cmp.Diff([]string{homeSession}, f.sessions()); d != "" {
-				t.Errorf("sessions (-want +got):\n%s", d)
-			}
+			f.shows(homeSession)
 			for _, dir := range []string{f.profiles(), o.Dir} {
 				if left, err := filepath.Glob(filepath.Join(dir, "*.json")); err != nil || len(left) > 0 {
 					t.Errorf("left behind: %v, %v", left, err)

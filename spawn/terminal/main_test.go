@@ -35,12 +35,18 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// shortDir is a directory for a socket.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "wt")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 func options(t testing.TB) terminal.Options {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
-	dir, err := os.MkdirTemp("", "wt") // a short path: it has a socket
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return terminal.Options{Holder: []string{exe, "hold"}, Dir: dir, Rand: rand.Reader}
+	return terminal.Options{Holder: []string{exe, "hold"}, Dir: shortDir(t), Rand: rand.Reader}
 }

@@ -27,13 +27,9 @@ type server struct {
 func newServer(t testing.TB) *server {
 	t.Helper()
 	program := testenv.Require(t, "tmux")
-	dir, err := os.MkdirTemp("", "wt")
-	must(t, err)
+	dir := shortDir(t)
 	s := &server{t, program, filepath.Join(dir, "s"), []string{"PATH=" + os.Getenv("PATH"), "TERM=screen", "HOME=" + dir}}
-	t.Cleanup(func() {
-		_, _ = s.try("kill-server")
-		os.RemoveAll(dir)
-	})
+	t.Cleanup(func() { _, _ = s.try("kill-server") })
 	return s
 }
 
@@ -63,13 +59,9 @@ func (s *server) panes() []string {
 func (s *server) identity() spawn.Identity {
 	s.t.Helper()
 	pid, err := strconv.Atoi(s.run("display-message", "-p", "#{pid}"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	id, err := spawn.Identify(pid)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	return id
 }
 
@@ -141,9 +133,7 @@ func TestTmuxInside(t *testing.T) {
 		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
 			t.Errorf("pane %s has the title and border %q, want %q", id, got, want)
 		}
-		if err := terminal.TmuxState(t.Context(), "tmux", os.Environ(), *p.Place().Pane, "needs #{you}"); err != nil {
-			t.Error(err)
-		}
+		must(t, terminal.TmuxState(t.Context(), "tmux", os.Environ(), *p.Place().Pane, "needs #{you}"))
 		want = strings.Replace(want, " #[default]", ": needs _{you} #[default]", 1)
 		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
 			t.Errorf("pane %s has with its state %q, want %q", id, got, want)
@@ -186,9 +176,7 @@ func TestTmuxInside(t *testing.T) {
 		return place
 	}
 	for _, p := range []spawn.Place{ps[1].Place(), at(home), at(ps[0].Place().Pane.ID)} {
-		if err := terminal.ClosePane(t.Context(), s.program, s.env, p); err != nil {
-			t.Error(err)
-		}
+		must(t, terminal.ClosePane(t.Context(), s.program, s.env, p))
 	}
 	if got := s.panes(); !slices.Equal(got, want) {
 		t.Errorf("panes %v, want %v", got, want)
@@ -320,9 +308,7 @@ func TestTmuxHomeGone(t *testing.T) {
 	s.run("new-session", "-d", "-s", "third")
 	o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
 	o.Env = append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+","+session, "TMUX_PANE="+home)
-	if err := terminal.TmuxHere(t.Context(), s.program, o.Env); err != nil {
-		t.Error(err)
-	}
+	must(t, terminal.TmuxHere(t.Context(), s.program, o.Env))
 	s.run("kill-pane", "-t", home)
 	b := terminal.Tmux(o)
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))

@@ -200,18 +200,14 @@ func TestWatchOtherServer(t *testing.T) {
 	spawntest.Await(t, "the server's end", func() bool { return !o.Server.Alive() })
 	e := watch(t, o)
 	e.tells("gone")
-	if err := e.ends(); err != nil {
-		t.Error(err)
-	}
+	must(t, e.ends())
 	if out, err := s.try("list-sessions"); err == nil {
 		t.Errorf("a server was started: %s", out)
 	}
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine")
 	e = watch(t, o)
 	e.tells("gone")
-	if err := e.ends(); err != nil {
-		t.Error(err)
-	}
+	must(t, e.ends())
 }
 
 // A session that ends when its last client leaves is not made to end by our leaving,
