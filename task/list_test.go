@@ -323,9 +323,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 		} {
 			write(t, path, half)
 			torn = 0
-			if err := os.Mkdir(path+".lock", 0o777); err != nil {
-				t.Fatal(err)
-			} // the writer's lock: only a second read can succeed
+			must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
 			if got, problems := look(); torn != 1 || len(problems) > 0 || (got.Subject == "short") != (whole == contents[0]) {
 				t.Errorf("round %d: %d torn reads, %q, then %.20q", i, torn, problems, got.Subject)
 			}

@@ -53,9 +53,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 		if errors.As(err, new(*task.LockedError)) != waits || !waits && err != nil {
 			t.Errorf("%s while %s is held: %v", what, lock, err)
 		}
-		if err := os.Remove(lock); err != nil {
-			t.Error(err)
-		}
+		must(t, os.Remove(lock))
 	}
 	for _, c := range calls {
 		if c.list {

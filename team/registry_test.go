@@ -424,9 +424,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 		}
 		write(t, path, half)
 		torn = 0
-		if err := os.Mkdir(path+".lock", 0o777); err != nil {
-			t.Fatal(err)
-		} // the writer's lock: only a second read can succeed
+		must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
 		if c := load(t, tm); torn != 1 || (c.Description != "") != (whole == contents[1]) {
 			t.Errorf("round %d: %d torn reads, then the description %.20q", i, torn, c.Description)
 		}

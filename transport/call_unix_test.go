@@ -108,9 +108,7 @@ func TestCallTokens(t *testing.T) {
 	if _, err := c.Send(t.Context(), protocol.Address{}, protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}); err == nil {
 		t.Error("the spawn token sent a message")
 	}
-	if err := c.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, c.Ping(t.Context()))
 	for _, bad := range []string{"", "spawne", "spawned "} {
 		if c, err := transport.Dial(t.Context(), s.Path(), bad); err == nil {
 			c.Close()

@@ -39,7 +39,5 @@ func TestSocketPanics(t *testing.T) {
 	case <-time.After(deadline):
 		t.Fatal("it serves on")
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 }

@@ -110,9 +110,7 @@ func TestSocketFailures(t *testing.T) {
 	if r, err := c.Send(t.Context(), address(t, "ann"), message("m1", "hello")); err != nil || r.Ahead != 0 {
 		t.Errorf("at last: %+v, %v", r, err)
 	}
-	if err := c.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, c.Ping(t.Context()))
 }
 
 // raw reads and writes a socket line by line.
@@ -345,9 +343,7 @@ func TestSocketTooMany(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range all {
-		if err := c.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, c.Ping(t.Context()))
 	}
 }
 
@@ -372,9 +368,7 @@ func TestListenTwice(t *testing.T) {
 		}
 	}
 	again := serve(t, p, "ann", h)
-	if err := dial(t, p, again).Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, dial(t, p, again).Ping(t.Context()))
 }
 
 // TestListenInTheWay: a path that is not a socket of ours is neither removed nor used.
@@ -532,18 +526,14 @@ func TestPlaceRemove(t *testing.T) {
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"ann", "bob"}) {
 		t.Errorf("served: %v, %v", got, err)
 	}
-	if err := p.Remove(); err != nil {
-		t.Error(err)
-	}
+	must(t, p.Remove())
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"bob"}) {
 		t.Errorf("served after Remove: %v, %v", got, err)
 	}
 	if _, err := os.Lstat(p.Path("ann")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the stale socket: %v", err)
 	}
-	if err := dial(t, p, live).Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, dial(t, p, live).Ping(t.Context()))
 	must(t, live.Close())
 	if err := p.Remove(); err != nil {
 		t.Errorf("remove: %v", err)

@@ -200,9 +200,7 @@ func TestServeWeb(t *testing.T) {
 	cancel()
 	close(goOn)
 	wg.Wait()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	must(t, <-served)
 	http.DefaultClient.CloseIdleConnections()
 	if err := transport.ServeWeb(t.Context(), ln, http.NotFoundHandler(), "", ""); err == nil {
 		t.Error("a closed listener was served")
@@ -216,7 +214,5 @@ func TestCheckListen(t *testing.T) {
 			t.Errorf("%q: %v", addr, err)
 		}
 	}
-	if err := transport.CheckListen("0.0.0.0:1", true); err != nil {
-		t.Error(err)
-	}
+	must(t, transport.CheckListen("0.0.0.0:1", true))
 }
