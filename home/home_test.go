@@ -13,6 +13,7 @@ import (
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // open makes a team's state with its first record.
@@ -97,5 +98,67 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMend: a path of a directory of the state that is not a directory is set aside, whole;
+// directories stay, also behind a link; missing directories are made again.
+func TestMend(t *testing.T) {
+	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	elsewhere := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(d.Path, "set-aside"), []byte("x"), 0o600),
+		os.WriteFile(filepath.Join(d.Path, "tools"), nil, 0o600),
+		os.Symlink("/nowhere", filepath.Join(d.Path, "started")),
+		os.Symlink(elsewhere, filepath.Join(d.Path, "worktrees")),
+		os.Remove(d.Processes()),
+	} {
+		if err != nil {
+			t.Skip(err) // links need a right on some systems
+		}
+	}
+	d.Mend(time.Now())
+	for _, name := range []string{"tools", "started"} {
+		if _, err := os.Lstat(filepath.Join(d.Path, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	kept, err := os.ReadDir(d.Quarantine())
+	if err != nil || len(kept) != 2 {
+		t.Errorf("set aside %v, %v", kept, err)
+	}
+	if beside, _ := filepath.Glob(d.Quarantine() + "-*"); len(beside) != 1 {
+		t.Errorf("what had the place of set-aside is in %v", beside)
+	}
+	if to, err := os.Readlink(d.Worktrees()); err != nil || to != elsewhere {
+		t.Errorf("worktrees: %q %v", to, err)
+	}
+	if info, err := os.Stat(d.Processes()); err != nil || !info.IsDir() {
+		t.Errorf("processes: %v", err)
+	}
+}
+
+// TestRunning: the running processes of every team are listed by team, whatever its wire tree;
+// processes that ended, or whose pid another process has now, are not.
+func TestRunning(t *testing.T) {
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+	if got, err := h.Running(); err != nil || len(got) > 0 {
+		t.Fatalf("without a team: %v, %v", got, err)
+	}
+	self, err := spawn.Identify(os.Getpid())
+	must(t, err)
+	recycled := self
+	recycled.Start += "0"
+	note := func(root, team, name string, id spawn.Identity) {
+		t.Helper()
+		d := open(t, h, root, protocol.TeamName(team), "uid", time.Now())
+		must(t, d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}))
+	}
+	note("file:///b", "web", "team-lead", self)
+	note("file:///a", "api", "team-lead", self)
+	note("file:///a", "old", "team-lead", recycled)
+	got, err := h.Running()
+	if err != nil || len(got) != 2 || got[0].Team != "api" || got[1].Team != "web" || got[1].Root != "file:///b" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

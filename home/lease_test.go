@@ -1,14 +1,18 @@
 package home_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"waggle/control"
 	"waggle/home"
+	"waggle/journal"
 	"waggle/protocol"
 	"waggle/spawn"
 )
@@ -82,5 +86,101 @@ func TestNoteStartedAside(t *testing.T) {
 	}
 	if kept, err := os.ReadDir(d.Quarantine()); errors.Is(err, fs.ErrNotExist) || len(kept) != 1 {
 		t.Errorf("set aside %v, %v", kept, err)
+	}
+}
+
+// TestBrokenIsNotNobody: a journal whose first line cannot be read is found by the other sources
+// for its team. Without any, that is an error which names the directory, and never "there is no
+// such team".
+func TestBrokenIsNotNobody(t *testing.T) {
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+	good, err := os.ReadFile(segment)
+	must(t, err)
+	for what, damage := range map[string]func() error{
+		"garbage": func() error { return os.WriteFile(segment, []byte("garbage\n"), 0o600) },
+		"empty":   func() error { return os.WriteFile(segment, nil, 0o600) },
+		"changed": func() error {
+			return os.WriteFile(segment, []byte(strings.Replace(string(good), "uid-1", "uid-7", 1)), 0o600)
+		},
+		"directory": func() error { return errors.Join(os.Remove(segment), os.Mkdir(segment, 0o700)) },
+	} {
+		must(t, damage())
+		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 || got[0] != d {
+			t.Errorf("%s: found %v, %v", what, got, err)
+		}
+		if what == "changed" {
+			continue // without its own file it is a directory that was moved
+		}
+		identity, err := os.ReadFile(d.Identity())
+		must(t, err)
+		must(t, os.Remove(d.Identity()))
+		got, err := h.Find("file:///a", "api")
+		if broken, ok := errors.AsType[*home.BrokenError](err); !ok || broken.Path != d.Path || len(got) != 0 {
+			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
+		}
+		known, err := h.List()
+		if err != nil || len(known) != 1 || known[0].Broken == nil || known[0].Team != "api" {
+			t.Errorf("%s: listed %+v, %v", what, known, err)
+		}
+		must(t, os.WriteFile(d.Identity(), identity, 0o600))
+		must(t, os.RemoveAll(segment))
+		must(t, os.WriteFile(segment, good, 0o600))
+	}
+}
+
+// TestOpenJournal: a leader's journal of which nothing is left is broken: when its last line was certain,
+// or processes of the team have run. Without either it is that of a team that nobody has made.
+func TestOpenJournal(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		certain, begun, gone bool
+		broken               bool
+	}{
+		"emptied": {certain: true, broken: true}, "removed": {certain: true, gone: true, broken: true},
+		"emptied, and processes ran": {begun: true, broken: true}, "removed, and processes ran": {begun: true, gone: true, broken: true},
+		"emptied, and nothing says more": {}, "removed, and nothing says more": {gone: true},
+	} {
+		h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+		d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+		if !tt.certain {
+			must(t, os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
+		}
+		if tt.begun {
+			must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
+		}
+		segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+		if must(t, os.Truncate(segment, 0)); tt.gone {
+			must(t, os.Remove(segment))
+		}
+		if found, err := h.Find("file:///a", "api"); (tt.certain || tt.begun && !tt.gone) && (err != nil || len(found) != 1 || found[0] != d) {
+			t.Errorf("%s: found %v, %v", name, found, err)
+		}
+		_, err := d.OpenJournal(journal.Leader, control.NewLeader(nil), journal.Options{})
+		if b := new(journal.BrokenError); errors.As(err, &b) != tt.broken || tt.broken && (b.Line != 1 || b.Seq != 1) || !tt.broken && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestHalfOpened: a process that makes a team may be stopped in the middle of its first record.
+// There is no team then, whatever other sources name the directory.
+func TestHalfOpened(t *testing.T) {
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+	good, err := os.ReadFile(segment)
+	must(t, err)
+	must(t, os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600))
+	for _, n := range []int{0, 1, len(good) / 2, bytes.IndexByte(good, '\n') - 1} {
+		must(t, os.WriteFile(segment, good[:n], 0o600))
+		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
+			t.Errorf("%d bytes: found %v, %v", n, got, err)
+		}
+	}
+	must(t, os.WriteFile(segment, good, 0o600))
+	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 {
+		t.Errorf("the whole record: found %v, %v", got, err)
 	}
 }

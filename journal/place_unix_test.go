@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"waggle/journal"
 	"waggle/journal/journaltest"
@@ -110,5 +111,90 @@ func TestUntrustedNew(t *testing.T) {
 		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: written through: %v", name, err)
 		}
+	}
+}
+
+// TestCertainStrange: what lies at the path of certain.json and is none makes no journal unusable. It is
+// neither followed nor opened nor deleted, and the next append puts the file in its place.
+func TestCertainStrange(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(path, other string) error{
+		"a link":           func(path, other string) error { return os.Symlink(other, path) },
+		"a dangling link":  func(path, other string) error { return os.Symlink(other+".none", path) },
+		"a link to itself": func(path, _ string) error { return os.Symlink(path, path) },
+		"a FIFO":           func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"a directory":      func(path, other string) error { return os.MkdirAll(filepath.Join(path, "in it"), 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSample(t, 4)
+			living, _ := open(t, s.dir, quick)
+			other := filepath.Join(t.TempDir(), "other")
+			write(t, other, []byte("of somebody else\n"))
+			path := certainPath(s.dir)
+			must(t, os.Remove(path))
+			must(t, put(path, other))
+			strange, err := os.Lstat(path)
+			must(t, err)
+			refresh(t, living)
+			if err := s.dir.CheckCertain("leader"); err == nil {
+				t.Error("nothing is said of it")
+			}
+			j, _ := open(t, s.dir, quick)
+			journaltest.Append(t, j, someone, journaltest.Note(1))
+			if seq := notAhead(t, s.dir); seq != int(j.Seq()) {
+				t.Errorf("seq %d is certain of %d", seq, j.Seq())
+			}
+			if got := string(read(t, other)); got != "of somebody else\n" {
+				t.Errorf("the other file is %q", got)
+			}
+			kept, err := filepath.Glob(path + "-*")
+			must(t, err)
+			if len(kept) != 1 {
+				t.Fatalf("kept %v", kept)
+			}
+			if st, err := os.Lstat(kept[0]); err != nil || !os.SameFile(st, strange) {
+				t.Errorf("%v, %v", st, err)
+			}
+			must(t, os.Truncate(segment(s.dir, 1), int64(s.ends[2])))
+			if _, err := refused(t, s.dir); err == nil {
+				t.Error("a cut is not found")
+			}
+		})
+	}
+}
+
+// TestBreakStaysInOpenDirectory: a broken journal whose lines are whole again is not read
+// on before a pause is over, nor while others may write its directory.
+func TestBreakStaysInOpenDirectory(t *testing.T) {
+	t.Parallel()
+	now := fixed()
+	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
+	d := newDir(t)
+	dir := filepath.Join(d.Path, "leader")
+	var fold redo
+	j := openFold(t, d, &fold, o)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	var mine redo
+	reader := openFold(t, d, &mine, o)
+	whole := read(t, segment(d, 1))
+	write(t, segment(d, 1), flipped(whole, 40))
+	broken := func(when string) {
+		t.Helper()
+		if _, ok := errors.AsType[*journal.BrokenError](reader.Refresh(t.Context())); !ok {
+			t.Errorf("%s: it is read", when)
+		}
+		now = now.Add(time.Minute)
+	}
+	if err := reader.Refresh(t.Context()); err == nil {
+		t.Fatal("a byte is another, and it is read")
+	}
+	write(t, segment(d, 1), whole)
+	broken("the pause is not over")
+	must(t, os.Chmod(dir, 0o777))
+	broken("others may write its directory")
+	must(t, os.Chmod(dir, 0o700))
+	if err := reader.Refresh(t.Context()); err != nil || len(mine.Records) != 1 {
+		t.Errorf("whole again: %d records, %v", len(mine.Records), err)
 	}
 }

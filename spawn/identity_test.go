@@ -1,10 +1,12 @@
 package spawn_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +118,41 @@ func TestTree(t *testing.T) {
 		if inGroup := child.PGID == p.Identity().PID; inGroup == strings.Contains(flags, "setsid") {
 			t.Errorf("%s: %+v below %+v", flags, child, p.Identity())
 		}
+	}
+}
+
+func TestMine(t *testing.T) {
+	t.Parallel()
+	mine, err := spawn.Mine(os.Getpid())
+	if errors.Is(err, errors.ErrUnsupported) && runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip(err)
+	}
+	if err != nil || !mine {
+		t.Errorf("this process: %v, %v", mine, err)
+	}
+	for _, pid := range []int{0, -1, 1 << 22} {
+		if mine, err := spawn.Mine(pid); mine || !errors.Is(err, spawn.ErrGone) {
+			t.Errorf("%d: %v, %v", pid, mine, err)
+		}
+	}
+	// Process 1 belongs to root on every system, so Mine is false for other users.
+	if os.Getuid() == 0 {
+		return
+	}
+	if mine, err := spawn.Mine(1); mine || err != nil {
+		t.Errorf("process 1: %v, %v", mine, err)
+	}
+}
+
+// TestRunWithoutAProcess: the exit code of a process that was not started is -1.
+func TestRunWithoutAProcess(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if exit, err := (spawn.Command{Argv: []string{"/bin/true"}}).Run(ctx); exit.Code != -1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of ctx: %+v, %v", exit, err)
+	}
+	if exit, err := (spawn.Command{Argv: []string{t.TempDir() + "/missing"}}).Run(t.Context()); exit.Code != -1 || err == nil {
+		t.Errorf("a program that is not there: %+v, %v", exit, err)
 	}
 }

@@ -5,6 +5,7 @@ package spawn_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"waggle/internal/test/testenv"
 	"waggle/spawn"
@@ -149,4 +151,182 @@ func TestLookPath(t *testing.T) {
 			t.Errorf("LookPath(%q, %q) = %q, %v; want %q", c.name, c.env, got, err, c.want)
 		}
 	}
+}
+
+// hasState waits until a process has a state.
+func hasState(t *testing.T, id spawn.Identity, want spawn.State) {
+	t.Helper()
+	var got spawn.State
+	var err error
+	testenv.Eventually(t, fmt.Sprintf("the process is %q", want), func() bool { got, err = id.State(); return got == want && err == nil },
+		func() string { return fmt.Sprintf("it is %q, %v", got, err) })
+}
+
+// State distinguishes a stopped process from one that runs and from one that is gone; a stopped
+// process is alive.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	id := start(t, cmd)
+	hasState(t, id, spawn.Running)
+	for _, step := range []struct {
+		signal syscall.Signal
+		want   spawn.State
+	}{{syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGCONT, spawn.Running}, {syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGKILL, spawn.Gone}} {
+		must(t, cmd.Process.Signal(step.signal))
+		hasState(t, id, step.want)
+		if id.Alive() != (step.want != spawn.Gone) {
+			t.Errorf("after %s alive is %v", step.signal, id.Alive())
+		}
+	}
+	_ = cmd.Wait()
+	hasState(t, id, spawn.Gone)
+}
+
+// No call ends a process that another program started.
+func TestTheirsIsNotEnded(t *testing.T) {
+	t.Parallel()
+	cmd := helperCmd(t, spawntest.ModeBlock)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	id := start(t, cmd)
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	id.Theirs = true
+	refuses(t, id)
+	hasState(t, id, spawn.Running)
+	gone := spawn.Identity{PID: os.Getpid(), PGID: os.Getpid(), Start: "1", Boot: id.Boot, Theirs: true}
+	if rung, err := spawn.StopTree(t.Context(), gone, spawn.Grace{}); rung != spawn.RungGone || err != nil {
+		t.Errorf("one that is gone: %q, %v", rung, err)
+	}
+}
+
+// TestGroupOf: a process that leads a group is the group; when it is gone there is none. A start
+// that is no number is an error, and not a group that is gone: nobody may act on it.
+func TestGroupOf(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	must(t, cmd.Start())
+	id, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Error(err)
+	}
+	group, err := spawn.GroupOf(id)
+	if err != nil || len(group) != 1 || group[0] != id {
+		t.Errorf("%v, %v; want %v", group, err, id)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if group, err := spawn.GroupOf(id); err != nil || len(group) != 0 {
+		t.Errorf("gone: %v, %v", group, err)
+	}
+	id.Start = "soon"
+	if group, err := spawn.GroupOf(id); err == nil || len(group) != 0 || !strings.Contains(err.Error(), "start time of process") {
+		t.Errorf("a start that is none: %v, %v", group, err)
+	}
+}
+
+// TestOpenLog: a process that can write a log's directory does not choose which file OpenLog opens,
+// nor which directory.
+func TestOpenLog(t *testing.T) {
+	t.Parallel()
+	elsewhere := t.TempDir()
+	secret := filepath.Join(elsewhere, "output.log")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o644))
+	for what, put := range map[string]func(path string) error{
+		"a link":           func(p string) error { return os.Symlink(secret, p) },
+		"a second name":    func(p string) error { return os.Link(secret, p) },
+		"a pipe":           func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"a directory":      func(p string) error { return os.Mkdir(p, 0o700) },
+		"a linked parent":  func(p string) error { return linkParent(p, elsewhere) },
+		"a file as parent": func(p string) error { return linkParent(p, secret) },
+	} {
+		dir := filepath.Join(t.TempDir(), "ann")
+		path := filepath.Join(dir, "output.log")
+		must(t, os.Mkdir(dir, 0o700))
+		must(t, put(path))
+		if f, err := spawn.OpenLog(path); err == nil {
+			t.Errorf("%s was opened", what)
+			f.Close()
+		}
+	}
+	if b, err := os.ReadFile(secret); err != nil || string(b) != "secret" {
+		t.Errorf("%q, %v", b, err)
+	}
+	path := filepath.Join(t.TempDir(), "output.log")
+	for range 2 {
+		f, err := spawn.OpenLog(path)
+		must(t, err)
+		if _, err := f.WriteString("x"); err != nil {
+			t.Error(err)
+		}
+		f.Close()
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "xx" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// linkParent replaces the directory of a path by a link.
+func linkParent(path, to string) error {
+	dir := filepath.Dir(path)
+	if err := os.Remove(dir); err != nil {
+		return err
+	}
+	return os.Symlink(to, dir)
+}
+
+// A process's usage includes its descendants; a member inside a process has the usage of that
+// process without them; a process that does not run uses nothing.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
+	inside, err := spawn.Inside()
+	must(t, err)
+	used, err := spawn.UsageOf(parent.Identity(), child, inside, withStart(t, child, 1), spawn.Identity{})
+	must(t, err)
+	for i, n := range []int{2, 1, 1, 0, 0} {
+		if u := used[i]; u.Processes != n || (u.RSS > 1<<20) != (n > 0) {
+			t.Errorf("%d: %+v, want %d processes", i, u, n)
+		}
+	}
+	if used[0].RSS <= used[1].RSS || used[3] != (spawn.Usage{}) {
+		t.Errorf("%+v", used)
+	}
+}
+
+// The usage of ended children still counts.
+func TestUsageTime(t *testing.T) {
+	t.Parallel()
+	self := identify(t, os.Getpid())
+	cpu := func() time.Duration {
+		used, err := spawn.UsageOf(self)
+		must(t, err)
+		return used[0].CPU
+	}
+	before := cpu()
+	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
+	must(t, cmd.Run())
+	spent := cmd.ProcessState.UserTime()
+	if grew := cpu() - before; grew < spent-20*time.Millisecond {
+		t.Errorf("a child used %v, it grew by %v", spent, grew)
+	}
+}
+
+// TestUsageCost: one call of UsageOf serves all members of a status.
+func TestUsageCost(t *testing.T) {
+	t.Parallel()
+	self := identify(t, os.Getpid())
+	ids := make([]spawn.Identity, 30)
+	for i := range ids {
+		ids[i] = self
+	}
+	n := testenv.Scale(3, 200)
+	began := time.Now()
+	for range n {
+		if _, err := spawn.UsageOf(ids...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Measured(t, "what 30 members use, %d times: %v each", n, (time.Since(began) / time.Duration(n)).Round(time.Microsecond))
 }

@@ -4,15 +4,20 @@ package transport_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"waggle/internal/caught"
+	"waggle/internal/test/testenv"
+	"waggle/protocol"
 	"waggle/transport"
 )
 
@@ -119,4 +124,79 @@ func TestWordsEnd(t *testing.T) {
 	if _, err := c.r.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("closed before any words: %v", err)
 	}
+}
+
+// deadSocket makes a socket on which no process listens.
+func deadSocket(t *testing.T, path string) string {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	return path
+}
+
+// TestDead: the socket of a program that was killed is found and removed with its key; a socket
+// with a listener, and a file that is not a socket, stay.
+func TestDead(t *testing.T) {
+	t.Parallel()
+	p := newDirs(t)
+	s := serve(t, p, "ann", newHost("ann"))
+	killed := deadSocket(t, p.Path("bob"))
+	file := p.Path("eve")
+	for _, f := range []string{file, filepath.Join(p.Keys, "bob.json")} {
+		must(t, os.WriteFile(f, []byte("{}"), 0o600))
+	}
+	// A program that another test starts has a copy of the listener until its exec.
+	testenv.Eventually(t, "only the socket of the killed program is dead", func() bool {
+		dead, err := p.Dead()
+		must(t, err)
+		return slices.Equal(dead, []string{killed})
+	})
+	for path, want := range map[string]bool{killed: true, s.Path(): false, file: false} {
+		if got, err := p.RemoveDead(path); got != want || err != nil {
+			t.Errorf("remove %s: %v, %v", path, got, err)
+		}
+	}
+	if got, err := p.RemoveDead(killed); got || err != nil {
+		t.Errorf("again: %v, %v", got, err)
+	}
+	for path, want := range map[string]bool{killed: false, filepath.Join(p.Keys, "bob.json"): false, s.Path(): true, filepath.Join(p.Keys, "ann.json"): true, file: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if dead, err := (transport.SocketDirs{Dir: filepath.Join(p.Dir, "none"), Keys: p.Keys}).Dead(); err != nil || len(dead) > 0 {
+		t.Errorf("no directory: %q, %v", dead, err)
+	}
+}
+
+// tripping is a host that panics over a message.
+type tripping struct{ *host }
+
+func (tripping) Take(context.Context, transport.Peer, protocol.Address, protocol.Envelope) (transport.Receipt, error) {
+	panic("tripped")
+}
+
+// TestSocketPanics: a panic over a message ends the serving, with the reason, and not the program.
+func TestSocketPanics(t *testing.T) {
+	t.Parallel()
+	p := newDirs(t)
+	s, err := transport.Listen(options(p, "ann", tripping{newHost("ann")}))
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background()) }()
+	c := dial(t, p, s)
+	if _, err := c.Send(t.Context(), protocol.Address{}, message("m1", "x")); err == nil {
+		t.Error("it was taken")
+	}
+	select {
+	case err := <-served:
+		if p := caught.Of(err); p == nil || p.Value != "tripped" {
+			t.Errorf("serving ended with %v", err)
+		}
+	case <-time.After(deadline):
+		t.Fatal("it serves on")
+	}
+	must(t, s.Close())
 }

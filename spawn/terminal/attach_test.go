@@ -203,3 +203,8 @@ func TestAttachStuck(t *testing.T) {
 type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
+
+func TestProcessBackend(t *testing.T) {
+	t.Parallel()
+	spawntest.TestBackend(t, terminal.Process(options(t)))
+}

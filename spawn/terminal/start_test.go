@@ -4,9 +4,11 @@ package terminal_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -293,4 +295,128 @@ func slowShells(t *testing.T) (home string, env []string) {
 	}
 	rc := filepath.Join(home, ".bashrc")
 	return home, []string{"HOME=" + home, "ZDOTDIR=" + home, "SHELL=" + shell, "BASH_ENV=" + rc, "ENV=" + rc}
+}
+
+// promised starts a process, and writes its promise of a hand-over.
+func promised(t *testing.T) (starter *exec.Cmd, path string) {
+	t.Helper()
+	starter = exec.Command("sleep", "600")
+	must(t, starter.Start())
+	t.Cleanup(func() { _, _ = starter.Process.Kill(), starter.Wait() })
+	id, err := spawn.Identify(starter.Process.Pid)
+	must(t, err)
+	data, err := json.Marshal(map[string]any{"starter": id})
+	must(t, err)
+	path = filepath.Join(t.TempDir(), "1.start.json")
+	must(t, os.WriteFile(path, data, 0o600))
+	return starter, path
+}
+
+// TestStarterDiesInTmux: a pane that was dressed to stay closes when its starter dies before it handed the process over: nobody
+// else knows of it. A pane that is marked as another holder's stays.
+func TestStarterDiesInTmux(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.run("new-session", "-d", "--", "sleep", "600")
+	exe, err := os.Executable()
+	must(t, err)
+	starter, path := promised(t)
+	open := func(path, other string) (pane string) {
+		f := strings.Fields(s.run("new-window", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "--", exe, "hold", path))
+		pid, err := strconv.Atoi(f[1])
+		must(t, err)
+		id, err := spawn.Identify(pid)
+		must(t, err)
+		s.run("set-option", "-p", "-t", f[0], "remain-on-exit", "on", ";", "set-option", "-p", "-t", f[0], "@waggle-holder", fmt.Sprintf("%d.%s%s", pid, id.Start, other))
+		return f[0]
+	}
+	data, err := os.ReadFile(path)
+	must(t, err)
+	second := filepath.Join(t.TempDir(), "2.start.json")
+	must(t, os.WriteFile(second, data, 0o600))
+	ours, others := open(path, ""), open(second, "0")
+	must(t, starter.Process.Kill())
+	_ = starter.Wait() // killed
+	shown := func() string { return s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_dead}") }
+	testenv.Eventually(t, "the end of our pane, and of the holder in the other", func() bool {
+		panes := strings.Fields(strings.ReplaceAll(shown(), " ", "="))
+		return !slices.ContainsFunc(panes, func(p string) bool { return strings.HasPrefix(p, ours+"=") }) && slices.Contains(panes, others+"=1")
+	}, shown)
+}
+
+// TestStarterDies: a holder waits for the process that promised it a hand-over, and ends
+// when that is killed before it kept the promise.
+func TestStarterDies(t *testing.T) {
+	t.Parallel()
+	starter, path := promised(t)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := terminal.Hold(context.Background(), path, nil, nil)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Fatalf("it did not wait for a starter that lives: %v", err)
+	case <-time.After(200 * time.Millisecond): // real clock: it has looked often meanwhile
+	}
+	began := time.Now()
+	must(t, starter.Process.Kill())
+	_ = starter.Wait() // killed
+	err := <-ended
+	if err == nil || !strings.Contains(err.Error(), "is dead") {
+		t.Errorf("%v, want that the starter is dead", err)
+	}
+	testenv.Within(t, "the wait for a dead starter", time.Since(began), 10*time.Second)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the promise is left: %v", err)
+	}
+}
+
+// TestPaneVariables: a process in a pane has the variables of that pane, and none of the pane that its starter is in.
+// Without a pane it has what its Spec says.
+func TestPaneVariables(t *testing.T) {
+	t.Parallel()
+	above := []string{"ITERM_SESSION_ID=above", "STY=above", "TERM_PROGRAM=above", "TERM_SESSION_ID=above", "TMUX=/above,1,0", "TMUX_PANE=%77", "ZELLIJ=above"}
+	seen := func(t *testing.T, b spawn.Backend) (*spawn.Process, []string) {
+		spec := spawntest.Spec(t, spawntest.ModeReport)
+		spec.Env = append(spec.Env, above...)
+		p := spawntest.Start(t, b, spec)
+		spawntest.Wait(t, p)
+		log, err := os.ReadFile(spec.Log)
+		must(t, err)
+		var r spawntest.Report
+		if err := json.Unmarshal(log[strings.IndexByte(string(log), '{'):], &r); err != nil {
+			t.Fatalf("%v in %s", err, log)
+		}
+		env := slices.DeleteFunc(r.Env, func(v string) bool { return !spawn.InScope(v, spawn.ScopeTerminal) })
+		slices.Sort(env)
+		return p, env
+	}
+	for _, windows := range []bool{false, true} {
+		t.Run("tmux", func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			s.env = append(s.env, "ITERM_SESSION_ID=of the server's terminal") // its panes have it
+			p, env := seen(t, terminal.Tmux(s.options(terminal.TmuxOptions{Windows: windows})))
+			if at := p.Place().Pane; !slices.Contains(env, "TMUX_PANE="+at.ID) || !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "TMUX="+s.socket+",") }) ||
+				slices.ContainsFunc(env, func(v string) bool {
+					return !strings.HasPrefix(v, "TMUX") && !strings.HasPrefix(v, "TERM_PROGRAM") || strings.Contains(v, "above")
+				}) {
+				t.Errorf("in pane %s: %q", at.ID, env)
+			}
+		})
+	}
+	t.Run("iterm2", func(t *testing.T) {
+		t.Parallel()
+		p, env := seen(t, terminal.ITerm2(newITerm(t).options()))
+		if want := "ITERM_SESSION_ID=w0t0p1:" + p.Place().Pane.ID; !slices.Contains(env, want) || slices.ContainsFunc(env, func(v string) bool { return strings.Contains(v, "above") }) {
+			t.Errorf("%q, want %s", env, want)
+		}
+	})
+	t.Run("process", func(t *testing.T) {
+		t.Parallel()
+		if _, env := seen(t, terminal.Process(options(t))); !slices.Equal(env, above) {
+			t.Errorf("%q", env)
+		}
+	})
 }
