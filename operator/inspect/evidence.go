@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -382,7 +383,7 @@ func (k *probe) journal(m *control.Member, w *control.Worker, f *MemberFacts, g 
 	}
 	for _, c := range w.Running() {
 		if c.Epoch == w.Epoch { // it is not known whether a command of an earlier start ran
-			f.Commands = append(f.Commands, Command{What: brief(decide.Brief(c.Kind, runs(c))), Since: c.StartedAt, Heard: g.Output.At})
+			f.Commands = append(f.Commands, Command{What: brief(decide.Brief(c.Kind, c.Run())), Since: c.StartedAt, Heard: g.Output.At})
 		}
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
@@ -426,18 +427,14 @@ func (k *probe) spending(w *control.Worker, f *MemberFacts) {
 	}
 }
 
-// runs returns the input of a call, or the one that an answer put in its place.
-func runs(c *control.Call) record.Ask {
-	return c.Run()
-}
-
 // asks takes the fact that a request waits, and for whom. An answered one waits for nobody.
 func (k *probe) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	m, _ := k.s.Lead.ByInstance(c.Instance)
 	what := k.questionOf(m, c)
 	decider := k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind))
-	ofLead := k.led && (decider == policy.DecideLeader || decider == policy.DecideTwo) && (!seen || k.s.Lead.ForLead(r)) && !k.ofLead(c)
+	byLead := m != nil && m.Leads() // which the operator has to answer
+	ofLead := k.led && (decider == policy.DecideLeader || decider == policy.DecideTwo) && (!seen || k.s.Lead.ForLead(r)) && !byLead
 	out := ""
 	if ofLead {
 		out = decide.LeadOut(k.s.Lead, record.GateOf(c.Kind))
@@ -577,10 +574,7 @@ func (k *probe) confirm(ctx context.Context) error {
 	defer late.Stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	was := make(map[record.Instance]uint64, len(k.oldest))
-	for i, seq := range k.oldest {
-		was[i] = seq
-	}
+	was := maps.Clone(k.oldest)
 	for over := false; !over; {
 		select {
 		case <-ctx.Done():

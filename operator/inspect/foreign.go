@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sort"
 	"time"
 
 	"waggle/home"
@@ -44,23 +43,12 @@ func (o Operator) recapForeign(ctx context.Context, r *operator.State, since tim
 	if err != nil {
 		return nil, err
 	}
-	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	d := newRecap(r.Team)
+	d, err := recapOf(r, recs, since, (*recapper).takeForeign)
+	if err != nil {
+		return nil, err
+	}
 	if d.State = "ended"; o.stands(ctx, r) {
 		d.State = "other"
-	}
-	if d.SinceWhy = "you said so"; since.IsZero() {
-		since, d.SinceWhy = lastLooked(r.Lead, recs)
-	}
-	d.Since = since
-	g := recapper{d: d, s: r, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
-	for _, rec := range recs {
-		g.remember(rec)
-		if rec.Time.After(since) {
-			if err := g.takeForeign(rec); err != nil {
-				return nil, err
-			}
-		}
 	}
 	return d, nil
 }

@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -51,18 +51,12 @@ func lastText(log string) string {
 		return ""
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return ""
-	}
-	from := max(0, info.Size()-lastBytes)
-	out, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	out, _, _, err := lastOf(f, lastBytes)
 	if err != nil || screen.Moves(out) {
 		return ""
 	}
-	lines := screen.Lines(out)
-	for i := len(lines) - 1; i >= 0; i-- {
-		if text := strings.TrimSpace(lines[i]); text != "" {
+	for _, line := range slices.Backward(screen.Lines(out)) {
+		if text := strings.TrimSpace(line); text != "" {
 			return text
 		}
 	}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 
 	"waggle/protocol"
 	"waggle/team"
@@ -9,21 +10,11 @@ import (
 
 // Listed returns the members that a team's registry has and that have not left, whoever leads it.
 func (o Operator) Listed(ctx context.Context, name protocol.TeamName) ([]team.Member, error) {
-	reg, err := team.Open(o.Root, name, team.Options{})
+	cfg, err := o.Listing(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []team.Member
-	for _, m := range cfg.Members {
-		if !m.Gone() {
-			out = append(out, m)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(cfg.Members, team.Member.Gone), nil
 }
 
 // Named is a present or past team by its names.

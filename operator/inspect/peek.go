@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -194,7 +195,7 @@ func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
 			at = info
 		}
 		out = append(part, out...)
-		if cut = !whole; cut || len(out) >= peekBytes || linesIn(out) > n {
+		if cut = !whole; cut || len(out) >= peekBytes || bytes.Count(out, []byte("\n")) > n {
 			break
 		}
 	}
@@ -212,15 +213,6 @@ func lastOf(f *os.File, most int64) (out []byte, info os.FileInfo, whole bool, e
 	from := max(0, info.Size()-most)
 	out, err = io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	return out, info, from == 0, err
-}
-
-func linesIn(b []byte) (n int) {
-	for _, c := range b {
-		if c == '\n' {
-			n++
-		}
-	}
-	return n
 }
 
 // Tail follows a member's log. It is used by one goroutine.
@@ -262,11 +254,8 @@ func (t *Tail) Next() ([]string, error) {
 	out, err := io.ReadAll(io.NewSectionReader(f, t.at, min(peekBytes, info.Size()-t.at)))
 	t.at += int64(len(out))
 	out = append(t.rest, out...)
-	end := len(out)
-	for end > 0 && out[end-1] != '\n' {
-		end--
-	}
-	t.rest = append([]byte(nil), out[end:]...)
+	end := bytes.LastIndexByte(out, '\n') + 1
+	t.rest = slices.Clone(out[end:])
 	return screen.Lines(out[:end]), err
 }
 

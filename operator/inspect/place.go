@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,11 +67,7 @@ func (o Operator) placeOf(ctx context.Context, of, member string) (*Place, error
 
 // registeredPlace is placeOf for a member that only the registry has.
 func (o Operator) registeredPlace(ctx context.Context, name protocol.TeamName, member string) (*Place, error) {
-	reg, err := team.Open(o.Root, name, team.Options{})
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := reg.Load(ctx)
+	cfg, err := o.Listing(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +75,5 @@ func (o Operator) registeredPlace(ctx context.Context, name protocol.TeamName, m
 	if !ok {
 		return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 	}
-	if m.WorktreePath != "" {
-		return &Place{Team: string(name), Member: string(m.Name), Path: m.WorktreePath}, nil
-	}
-	return &Place{Team: string(name), Member: string(m.Name), Path: m.Cwd}, nil
+	return &Place{Team: string(name), Member: string(m.Name), Path: cmp.Or(m.WorktreePath, m.Cwd)}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"waggle/control"
@@ -119,31 +118,34 @@ func (o Operator) Recap(ctx context.Context, of string, since time.Time) (*Recap
 	for _, r := range s.Found { // what a leader pass would record now
 		recs = append(recs, operator.LogRecord{Record: r, Name: string(journal.Leader)})
 	}
-	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	d := newRecap(s.Team)
-	d.SinceWhy = "you said so"
-	if since.IsZero() {
-		since, d.SinceWhy = lastLooked(s.Lead, recs)
-	}
-	d.Since = since
-	g := recapper{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
-	for _, r := range recs {
-		g.remember(r)
-		if r.Time.After(since) {
-			if err := g.take(r); err != nil {
-				return nil, err
-			}
-		}
+	d, err := recapOf(s, recs, since, (*recapper).take)
+	if err != nil {
+		return nil, err
 	}
 	if broken != nil { // the recap has the rest
 		d.Trouble = append(d.Trouble, RecapMember{At: o.Minter.Now(), What: "unread", Detail: broken.Error(), Do: operator.Next{Step: operator.NextAudit}})
 	}
-	return d, o.recapNow(ctx, s, live, since, d)
+	return d, o.recapNow(ctx, s, live, d)
 }
 
-func newRecap(name protocol.TeamName) *Recap {
-	return &Recap{Team: string(name), Results: []RecapResult{}, Members: []RecapMember{}, Decisions: []RecapDecision{}, Calls: RecapCalls{Denied: []RecapDecision{}},
-		Messages: []RecapMessage{}, Sent: []RecapSent{}, Waiting: []RecapWaiting{}, Trouble: []RecapMember{}}
+// recapOf sorts the records of a team since a time into a recap; take takes one of them.
+func recapOf(s *operator.State, recs []operator.LogRecord, since time.Time, take func(*recapper, operator.LogRecord) error) (*Recap, error) {
+	slices.SortStableFunc(recs, func(a, b operator.LogRecord) int { return a.Time.Compare(b.Time) })
+	d := &Recap{Team: string(s.Team), Results: []RecapResult{}, Members: []RecapMember{}, Decisions: []RecapDecision{}, Calls: RecapCalls{Denied: []RecapDecision{}},
+		Messages: []RecapMessage{}, Sent: []RecapSent{}, Waiting: []RecapWaiting{}, Trouble: []RecapMember{}, Since: since, SinceWhy: "you said so"}
+	if since.IsZero() {
+		d.Since, d.SinceWhy = lastLooked(s.Lead, recs)
+	}
+	g := recapper{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
+	for _, r := range recs {
+		g.remember(r)
+		if r.Time.After(d.Since) {
+			if err := take(&g, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
 }
 
 // lastLooked returns when the operator last detached or decided something. Of requests that one command answered the
@@ -336,7 +338,7 @@ func (g *recapper) call(r operator.LogRecord, at time.Time) error {
 }
 
 // recapNow adds the open requests and the state of the team.
-func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, since time.Time, d *Recap) error {
+func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, d *Recap) error {
 	if s.Lead.Ended != nil || !live {
 		d.State = "ended"
 		return nil
@@ -377,7 +379,7 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, si
 	}
 	for _, e := range in.Entries {
 		at, terr := protocol.ParseTime(e.Timestamp)
-		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(since)) {
+		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(d.Since)) {
 			d.Messages = append(d.Messages, RecapMessage{Timestamp: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
 		}
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,17 +85,10 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 		now := map[policy.Decision]string{policy.Allow: record.DecisionAllow, policy.Deny: record.DecisionDeny}[j.Decision]
 		if now != r.decision || j.Rule != r.rule {
 			ps = append(ps, BadRecord{Journal: string(r.journal), Owner: c.r.Owner(r.journal), File: c.r.Dir.JournalOf(string(r.journal)), Seq: uint64(r.seq),
-				Why: fmt.Sprintf("the rules of policy version %d say %s (%s) to %s, and on record is %s (%s)", r.policy, orAsk(now), j.Rule, r.key.ID, r.decision, r.rule)})
+				Why: fmt.Sprintf("the rules of policy version %d say %s (%s) to %s, and on record is %s (%s)", r.policy, cmp.Or(now, "ask"), j.Rule, r.key.ID, r.decision, r.rule)})
 		}
 	}
 	return ps
-}
-
-func orAsk(decision string) string {
-	if decision == "" {
-		return "ask"
-	}
-	return decision
 }
 
 // beside checks the files beside a journal: certain.json, and the snapshots against the journal's folds.

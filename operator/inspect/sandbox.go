@@ -8,17 +8,11 @@ import (
 	"waggle/record"
 )
 
-// HeldUnknown is operator.HeldUnknown.
-const HeldUnknown = operator.HeldUnknown
-
-// HeldOf is operator.HeldOf.
-func HeldOf(m *control.Member, r *record.Ready) record.HeldLevel { return operator.HeldOf(m, r) }
-
 // Least is the level of a team: that of its least confined member, as far as it is known.
 func Least(levels []record.HeldLevel) record.HeldLevel {
-	known := slices.DeleteFunc(slices.Clone(levels), func(l record.HeldLevel) bool { return l == HeldUnknown })
+	known := slices.DeleteFunc(slices.Clone(levels), func(l record.HeldLevel) bool { return l == operator.HeldUnknown })
 	if len(known) == 0 { // also of a team without members
-		return HeldUnknown
+		return operator.HeldUnknown
 	}
 	return record.Weakest(known...)
 }
@@ -58,10 +52,10 @@ func (y *Why) sandbox(m *control.Member, w *control.Worker) {
 func SandboxOf(s *operator.State) record.HeldLevel {
 	var levels []record.HeldLevel
 	for _, m := range s.Lead.Live() {
-		held := HeldOf(m, nil)
-		if held == HeldUnknown {
+		held := operator.HeldOf(m, nil)
+		if held == operator.HeldUnknown {
 			if w, err := s.Worker(m.Instance); err == nil {
-				held = HeldOf(m, w.Ready)
+				held = operator.HeldOf(m, w.Ready)
 			}
 		}
 		levels = append(levels, held)

@@ -60,29 +60,20 @@ type ownJournal struct {
 	up   bool      // it takes work
 }
 
-// afterLead and afterWorker call do after each record that their fold has not had before.
-type afterLead struct {
-	*control.Leader
-	seen *journal.Seq
+// after is a fold that calls do after each record that it has not had before.
+type after struct {
+	journal.Tentative
+	journal.Snapshotter
+	seen journal.Seq
 	do   func(journal.Record)
 }
 
 // Apply implements journal.Fold.
-func (f afterLead) Apply(r journal.Record) error { return after(f.Leader.Apply(r), f.seen, r, f.do) }
-
-type afterWorker struct {
-	*control.Worker
-	seen *journal.Seq
-	do   func(journal.Record)
-}
-
-// Apply implements journal.Fold.
-func (f afterWorker) Apply(r journal.Record) error { return after(f.Worker.Apply(r), f.seen, r, f.do) }
-
-func after(err error, seen *journal.Seq, r journal.Record, do func(journal.Record)) error {
-	if r.Seq > *seen {
-		*seen = r.Seq
-		do(r)
+func (f *after) Apply(r journal.Record) error {
+	err := f.Tentative.Apply(r)
+	if r.Seq > f.seen {
+		f.seen = r.Seq
+		f.do(r)
 	}
 	return err
 }
@@ -103,7 +94,7 @@ func (o Operator) States(ctx context.Context, of string) (*States, error) {
 		return nil, st.Damaged
 	}
 	s.name, s.dir, s.live, s.lead = st.Team, st.Dir, live, control.NewLeader(nil)
-	s.leadJ, err = s.dir.OpenJournal(journal.Leader, afterLead{s.lead, new(journal.Seq), s.led}, journal.Options{ReadOnly: true})
+	s.leadJ, err = s.dir.OpenJournal(journal.Leader, &after{s.lead, s.lead, 0, s.led}, journal.Options{ReadOnly: true})
 	return s, err
 }
 
@@ -186,7 +177,7 @@ func (s *States) readOwn(ctx context.Context, i record.Instance) {
 		return
 	}
 	own = &ownJournal{fold: control.NewWorker(nil)}
-	own.file, _ = s.dir.OpenJournal(journal.Name(i), afterWorker{own.fold, new(journal.Seq), func(r journal.Record) { s.worked(i, own, r) }}, journal.Options{ReadOnly: true})
+	own.file, _ = s.dir.OpenJournal(journal.Name(i), &after{own.fold, own.fold, 0, func(r journal.Record) { s.worked(i, own, r) }}, journal.Options{ReadOnly: true})
 	if own.file != nil {
 		s.own[i] = own
 	}

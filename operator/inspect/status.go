@@ -290,7 +290,8 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			f, g, w := k.look(ctx, m)
 			again = again || !seen && f.suspect()
 			ms := memberStatus(m, w, f, g)
-			ms.Refused, ms.Resolved = k.refused(ctx, m), process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
+			ms.Refused, _ = process.Of(k.o.Operator).RefusedOf(ctx, k.s, m) // the next merge says what cannot be read
+			ms.Resolved = process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
 			ms.Unsettled = board.Unsettled(k.s, k.tasks, m)
 			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
 				ms.Budget = &Budget{record.ScopeMember, limit, used}
@@ -314,13 +315,6 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 	}
 	k.usage(st)
 	return nil
-}
-
-// refused is the merge of a member's work that changed nothing. What cannot be read is not shown: the
-// next merge says it.
-func (k *probe) refused(ctx context.Context, m *control.Member) *process.RefusedMerge {
-	r, _ := process.Of(k.o.Operator).RefusedOf(ctx, k.s, m)
-	return r
 }
 
 // OpenMerges are the interrupted merges of members that are not among those.
@@ -378,7 +372,7 @@ func (k *probe) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, s
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Evidence) MemberStatus {
 	ms := f.Status()
 	ms.Name, ms.Lead, ms.Backend, ms.Trust, ms.From = string(m.Name), m.Joined.Lead, m.Backend, m.Trust, m.Origin()
-	ms.Log, ms.Sandbox, ms.Worktree, ms.Evidence = g.Output.Path, HeldOf(m, nil), process.ViewWorktree(m.Worktree), g
+	ms.Log, ms.Sandbox, ms.Worktree, ms.Evidence = g.Output.Path, operator.HeldOf(m, nil), process.ViewWorktree(m.Worktree), g
 	if m.Left != nil { // a member that has left is shown as long as its end was its death
 		ms.Is = ConditionFailed
 	}
@@ -409,14 +403,14 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Eviden
 	if f.Up {
 		ms.Ready, ms.Conversation, ms.Steps = w.Ready, w.Conversation, w.Steps
 		ms.Spent = spent(w)
-		ms.Sandbox = HeldOf(m, w.Ready)
+		ms.Sandbox = operator.HeldOf(m, w.Ready)
 	}
 	return ms
 }
 
 // foreign fills in what is known of a team that waggle does not lead.
 func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
-	st.Leader = LeaderStatus{Foreign: true, Sandbox: HeldUnknown}
+	st.Leader = LeaderStatus{Foreign: true, Sandbox: operator.HeldUnknown}
 	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func (o Operator) members(s *operator.State, kept []operator.KeptWorktree) (*Rep
 			continue
 		}
 		all[m.Instance] = told{w, times(s, m.Instance)}
-		held = append(held, inspect.HeldOf(m, w.Ready))
+		held = append(held, operator.HeldOf(m, w.Ready))
 		for _, c := range w.Calls {
 			rep.Requests = append(rep.Requests, requestReport(m.Name, c))
 		}

@@ -112,7 +112,7 @@ func Status(st *inspect.Status) StatusDocument {
 func leader(l inspect.LeaderStatus) LeaderDocument {
 	d := LeaderDocument{Led: l.Led, By: "waggle", Sandbox: string(l.Sandbox), LeaderStatus: l}
 	if l.Foreign {
-		d.By, d.Sandbox = "another program", string(inspect.HeldUnknown)
+		d.By, d.Sandbox = "another program", string(operator.HeldUnknown)
 	}
 	if l.Slept > 0 {
 		d.SleptS, d.SleptUntil = int64(l.Slept.Seconds()), page.Stamp(l.SleptAt)
