@@ -28,33 +28,22 @@ func TestPreview(t *testing.T) {
 		return agent.Result{Failed: !out.Allowed}, err
 	})
 	list, err := task.Open(op.Root.TasksDir("api"), "api", task.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	made, err := list.Create(t.Context(), task.Task{Subject: "make it", Description: "make it", Owner: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := tm.State()
 	mint, err := op.Minter.Mint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
+	testenv.Must(t, err)
+	testenv.Value(s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
 		m, _ := s.Lead.Member("ann")
 		return s.Lead.Assign(m, record.Task{ID: string(made.ID), Subject: "make it", Instructions: "make it"}, policy.RoleOperator, mint)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if _, err := op.Pass(t.Context(), s); err != nil { // sends it
 		t.Fatal(err)
 	}
 	recorded := func() int {
 		t.Helper()
-		recs, err := s.Records()
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := testenv.Value(s.Records())(t)
 		return len(recs)
 	}
 	preview := func(want bool) {
@@ -87,30 +76,20 @@ func TestPreview(t *testing.T) {
 	if u := s.Untaken(); len(u) != 0 {
 		t.Errorf("%+v is not taken in", u)
 	}
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, release())
 
 	tm.Until("the question is on record", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	if r := s.Lead.Pending()[0]; r.Key != asked.Key || r.Digest != asked.Digest || r.Handle != asked.Handle {
 		t.Errorf("on record %+v, in the preview %+v", r, asked)
 	}
 	// The decision of a process that ended before it sent the answer.
 	v := control.Answer{Key: asked.Key, Digest: asked.Digest, Allow: false, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "deny"}
-	if _, err := leader.Decide(t.Context(), s.Journal, s.Lead, op.Writer(), op.Minter, v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(leader.Decide(t.Context(), s.Journal, s.Lead, op.Writer(), op.Minter, v))(t)
 	box, err := op.Boxes("api").Open("ann", mailbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before, err := box.Entries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	was = recorded()
 	preview(false)
 	if r, ok := s.Lead.Request(asked.Key); !ok || r.Order == nil || r.Order.Sent {

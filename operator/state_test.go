@@ -14,6 +14,7 @@ import (
 	"waggle/home"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -36,14 +37,9 @@ func newTeam(t *testing.T) (operator.Operator, *operatortest.Rig) {
 func breaks(t *testing.T, s *operator.State, name string) {
 	t.Helper()
 	path := filepath.Join(s.Dir.JournalOf(name), "00000001.jsonl")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Value(os.ReadFile(path))(t)
 	text[len(text)/2] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, text, 0o600))
 }
 
 // Each error is of the kind that is documented, also inside of another.
@@ -103,9 +99,7 @@ func TestPick(t *testing.T) {
 	if !errors.As(err, &e) || !slices.Equal(e.Near, []string{"api", "web"}) {
 		t.Errorf("%+v", e)
 	}
-	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir("api")))
 	if got, err := op.Pick("api"); got != "api" || err != nil { // its members work on
 		t.Errorf("%s, %v", got, err)
 	}
@@ -197,19 +191,14 @@ func TestPass(t *testing.T) {
 	if led, err := op.Pass(t.Context(), s); led || err != nil {
 		t.Errorf("%v, %v", led, err)
 	}
-	l, err := leader.Open(t.Context(), op.Passing(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Value(leader.Open(t.Context(), op.Passing(s)))(t)
 	if led, err := op.Pass(t.Context(), s); !led || err != nil {
 		t.Errorf("%v, %v", led, err)
 	}
 	if _, led, err := op.Live(s); !led || err != nil {
 		t.Errorf("%v, %v", led, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	rig.Member("ann", operatortest.Idle)
 	rig.Joined("bob", record.Cooperative)
 	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []protocol.MemberName{"ann"}) {
@@ -226,11 +215,9 @@ func TestGuard(t *testing.T) {
 	process := func(name protocol.MemberName, pid int) {
 		i := rig.Joined(name, record.Cooperative)
 		s := rig.State()
-		if _, err := s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: pid}, func() ([]journal.Draft, error) {
+		testenv.Value(s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: pid}, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id(pid)}}}, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	process("ann", 101)
 	process("bob", 102)
@@ -266,7 +253,7 @@ func TestGuard(t *testing.T) {
 	}
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("no table") }
 	operatortest.Is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot identify the calling process")
-	if operator.SameProcess(id(1), id(2)) || !operator.SameProcess(id(1), spawn.Identity{PID: 1, Start: "s", Inside: true}) {
+	if id(1).Is(id(2)) || !id(1).Is(spawn.Identity{PID: 1, Start: "s", Inside: true}) {
 		t.Error("a process is its pid, start and boot")
 	}
 }
@@ -282,9 +269,7 @@ func TestRegistry(t *testing.T) {
 	if listed, err := op.Listing(t.Context(), "api"); err != nil || len(listed.Present()) != 1 {
 		t.Errorf("%+v, %v", listed, err)
 	}
-	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600))
 	if cfg, err = op.Registry(t.Context(), "api"); err != nil || !slices.Contains(cfg.Present(), "ann") {
 		t.Errorf("a file that cannot be read: %+v, %v", cfg, err)
 	}
@@ -312,9 +297,7 @@ func TestRegistry(t *testing.T) {
 func TestClaim(t *testing.T) {
 	op, rig := newTeam(t)
 	c, err := op.Claim("up", "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = op.Claim("up", "web")
 	operatortest.Is(t, "a second claim", err, operator.Locked, "makes a team web at this moment")
 	s := &operator.State{Claim: c}
@@ -322,18 +305,12 @@ func TestClaim(t *testing.T) {
 	s.Settled()
 	(*operator.Claim)(nil).Free()
 	c, err = op.Claim("up", "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c.Free()
 
 	half, err := op.Home.Create(op.RootURL, "web", "0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(half.Making(), []byte(op.RootURL+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(half.Making(), []byte(op.RootURL+"\n"), 0o600))
 	if !op.Making(half) || op.Making(rig.State().Dir) {
 		t.Error("only the half one is being made")
 	}
@@ -342,9 +319,7 @@ func TestClaim(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []protocol.TeamName{"web", "api"} {
-		if err := op.Strays(name); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, op.Strays(name))
 	}
 	if _, err := os.Stat(half.Path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the half is there: %v", err)
@@ -418,12 +393,8 @@ func TestOpenRead(t *testing.T) {
 	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
 	first := operatortest.Team(t, op, "api", record.PolicySet{})
 	old := first.Write(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
-	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir("api")))
+	testenv.Must(t, os.RemoveAll(op.Root.TasksDir("api")))
 	if _, err := op.Open(t.Context(), "api", operator.Act); !errors.Is(err, operator.ErrEnded) || errors.Is(err, operator.ErrForeign) {
 		t.Errorf("ended: %#v", err)
 	}
@@ -491,10 +462,7 @@ func TestCalled(t *testing.T) {
 	if operator.AgentLeads(nil) || operator.AgentLeads(rig.State()) || operator.LeadOf(rig.State(), to) != to || operator.LeadOf(nil, to) != to {
 		t.Error("nobody is behind the lead")
 	}
-	id, err := op.Minter.UID()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := testenv.Value(op.Minter.UID())(t)
 	s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: protocol.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: record.Cooperative}})
 	m, ok := s.Lead.LeadAgent()
 	if !ok || !operator.AgentLeads(s) || !operator.Called(m, "BOSS") || !operator.Called(m, "team-lead") || operator.Called(m, "ann") {
@@ -533,12 +501,8 @@ func TestEditCache(t *testing.T) {
 func TestTerminals(t *testing.T) {
 	op, rig := newTeam(t)
 	s := rig.State()
-	if err := os.MkdirAll(s.Dir.Processes(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(s.Dir.Processes(), "0123456789abcdef.hold.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(s.Dir.Processes(), 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(s.Dir.Processes(), "0123456789abcdef.hold.json"), []byte("{"), 0o600))
 	if list, err := op.Terminals(s); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}

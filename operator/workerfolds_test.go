@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 )
 
@@ -19,9 +20,7 @@ func TestWorkerFolds(t *testing.T) {
 	i := c.Instance("m0")
 	read := func() (calls int, err error) {
 		s, err := op.Open(t.Context(), "api", operator.Act)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		w, err := s.Worker(i)
 		return len(w.Calls), err
 	}
@@ -39,18 +38,12 @@ func TestWorkerFolds(t *testing.T) {
 		t.Fatal(segments, err)
 	}
 	whole, err := os.ReadFile(segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(segments[0], []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(segments[0], []byte("{}\n"), 0o600))
 	if _, err := read(); err == nil {
 		t.Error("a broken journal was read")
 	}
-	if err := os.WriteFile(segments[0], whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(segments[0], whole, 0o600))
 	if now, err := read(); err != nil || now != before+1 {
 		t.Errorf("after it was put back: %d calls, %v, want %d", now, err, before+1)
 	}

@@ -109,16 +109,12 @@ func honest() homemade {
 func check(t *testing.T, m teamfile.FileMember, patience time.Duration) *agentcheck.Table {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	op := operatortest.New(t)
 	op.Environ = os.Environ()
 	table, err := agentcheck.Check(t.Context(), op, agentcheck.Options{Dir: dir, Member: m, Backend: operator.BackendInProcess, Patience: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []agentcheck.Line
 	for _, r := range table.Rows {
 		got = append(got, r.Line)
@@ -150,13 +146,8 @@ func TestKinds(t *testing.T) {
 	}
 	agent.Register("homemade", func(json.RawMessage) (agent.Agent, error) { return honest(), nil })
 	own := filepath.Join(t.TempDir(), "own")
-	if err := testenv.Executable(own, []byte("#!/bin/sh\ncat\n")); err != nil {
-		t.Fatal(err)
-	}
-	spec, err := json.Marshal(agent.ExecSpec{Command: []string{own}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(own, []byte("#!/bin/sh\ncat\n")))
+	spec := testenv.Value(json.Marshal(agent.ExecSpec{Command: []string{own}}))(t)
 	for name, m := range map[string]teamfile.FileMember{"script": {Agent: "script"}, "exec": {Agent: "exec"}, "exec with a command": {Agent: "exec", Spec: spec}, "homemade": {Agent: "homemade"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,10 +35,7 @@ var acts = []agentcheck.Act{
 // driver is the driver for a member.
 func driver(t *testing.T, op operator.Operator, dir string, m teamfile.FileMember) agentcheck.Driver {
 	t.Helper()
-	d, err := agentcheck.DriverOf(op, agentcheck.Options{Dir: dir, Member: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Value(agentcheck.DriverOf(op, agentcheck.Options{Dir: dir, Member: m}))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -49,11 +46,7 @@ func driver(t *testing.T, op operator.Operator, dir string, m teamfile.FileMembe
 
 func cast(t *testing.T, d agentcheck.Driver) agentcheck.Role {
 	t.Helper()
-	role, err := d.Cast(t.Context(), "ann", acts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return role
+	return testenv.Value(d.Cast(t.Context(), "ann", acts))(t)
 }
 
 func init() { serve = serveMCP }
@@ -128,9 +121,7 @@ func serveMCP() error {
 func TestConnecting(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	calls := filepath.Join(dir, "calls")
 	op := operatortest.New(t)
@@ -142,15 +133,11 @@ func TestConnecting(t *testing.T) {
 		t.Fatalf("%v: %s", err, role.Heard())
 	}
 	data, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var got []string
 	for line := range strings.Lines(string(data)) {
 		var c served
-		if err := json.Unmarshal([]byte(line), &c); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal([]byte(line), &c))
 		text, _ := c.Args["output"].(string)
 		if plan, ok := c.Args["plan"].(string); ok {
 			text = plan
@@ -186,18 +173,12 @@ func model(t *testing.T, d agentcheck.Driver, messages ...map[string]any) (tools
 		}
 	}
 	body, err := json.Marshal(map[string]any{"model": "m", "tools": []map[string]string{{"name": "Bash"}}, "messages": messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	res, err := http.Post(url+"/v1/messages", "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var said struct {
 		Content []struct {
 			Type, Text, Name string
@@ -229,18 +210,12 @@ func TestClient(t *testing.T) {
 	op := operatortest.New(t)
 	dir := t.TempDir()
 	op.Self = filepath.Join(dir, "program")
-	if err := testenv.Executable(op.Self, []byte("#!/bin/sh\necho waggle \"$@\"\n")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(op.Self, []byte("#!/bin/sh\necho waggle \"$@\"\n")))
 	op.Environ = append(slices.Clone(op.Environ), "ANTHROPIC_AUTH_TOKEN=of-the-caller", "TERM=xterm")
 	old := filepath.Join(dir, "old")
-	if err := testenv.Executable(old, []byte("#!/bin/sh\necho 0.1.0\n")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(old, []byte("#!/bin/sh\necho 0.1.0\n")))
 	spec, err := json.Marshal(map[string]string{"program": old})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d := driver(t, op, dir, teamfile.FileMember{Agent: "claude", Spec: spec})
 	if env := strings.Join(d.Environ(), "\n"); strings.Contains(env, "of-the-caller") || !strings.Contains(env, "TERM=xterm") || strings.Contains(env, "HOME="+filepath.Dir(op.Root.Path)+"\n") {
 		t.Errorf("the client's environment: %s", env)
@@ -249,9 +224,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("a client of version 0.1.0 is usable, as %q", v)
 	}
 	work := filepath.Join(dir, "work")
-	if err := d.(agentcheck.Preparer).Prepare([]string{work}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, d.(agentcheck.Preparer).Prepare([]string{work}))
 	for _, path := range []string{filepath.Join(work, ".claude", "settings.json"), filepath.Join(dir, "client", ".claude", "settings.json")} {
 		if data, err := os.ReadFile(path); err != nil || !bytes.Contains(data, []byte(`"disableAllHooks":true`)) || !bytes.Contains(data, []byte(`"Bash(*)"`)) {
 			t.Errorf("%s: %s, %v", path, data, err)
@@ -293,18 +266,14 @@ func TestClient(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	mend, err := role.Break(agentcheck.HookMissing, work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := run("PreToolUse"); got != "exit status 127" {
 		t.Errorf("the broken hook: %s", got)
 	}
 	if got := run("Stop"); got != "waggle hooks run Stop" {
 		t.Errorf("another hook: %s", got)
 	}
-	if err := mend(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mend())
 	if got := run("PreToolUse"); got != "waggle hooks run PreToolUse" {
 		t.Errorf("the mended hook: %s", got)
 	}

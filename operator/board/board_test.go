@@ -15,6 +15,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
@@ -30,30 +31,12 @@ const abroad protocol.TeamName = "session-1a2b3c4d"
 // add puts a task on the board and fails the test on an error.
 func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
 	t.Helper()
-	res, err := board.Of(r.Op).AddTask(t.Context(), r.Name, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return testenv.Value(board.Of(r.Op).AddTask(t.Context(), r.Name, n))(t)
 }
 
 func show(t testing.TB, r *operatortest.Rig, id task.ID) *board.TaskDetail {
 	t.Helper()
-	d, err := board.Of(r.Op).Task(t.Context(), r.Name, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// busy is the turn of a member that works until free is called.
-func busy() (turn operatortest.Turn, begun <-chan struct{}, free func()) {
-	b, f := make(chan struct{}, 10), make(chan struct{})
-	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
-		b <- struct{}{}
-		<-f
-		return agent.Result{}, ctx.Err()
-	}, b, func() { close(f) }
+	return testenv.Value(board.Of(r.Op).Task(t.Context(), r.Name, id))(t)
 }
 
 func TestAddTask(t *testing.T) {
@@ -110,9 +93,7 @@ func TestTasks(t *testing.T) {
 		"3.json": `{"id":"3","subject":"inner","description":"","status":"pending","blocks":[],"blockedBy":[],"metadata":{"_internal":true}}`,
 		"4.json": `{`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
 	l, err := board.Of(op).Tasks(t.Context(), "api", false)
 	if err != nil || l.Team != "api" || l.Hidden != 1 || len(l.Tasks) != 2 || l.Tasks[0].Subject != "build" || !l.Tasks[1].Blocked || len(l.Forest) != 2 || !slices.Equal(l.Forest[1].Waits, []task.ID{"1"}) {
@@ -125,9 +106,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	// The list of tasks can be read after its team is gone.
-	if err := os.Rename(dir, op.Root.TasksDir("alone")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(dir, op.Root.TasksDir("alone")))
 	if l, err := board.Of(op).Tasks(t.Context(), "alone", false); err != nil || len(l.Tasks) != 2 {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -195,15 +174,11 @@ func TestStepsOfATask(t *testing.T) {
 	}
 	res, err = o.FinishTask(ctx, "api", "3", "")
 	step("finish what is nobody's", res, err, true, string(protocol.Lead), task.Completed)
-	if _, err := o.ClaimTask(ctx, "api", "", "cas"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.ClaimTask(ctx, "api", "", "cas"))(t)
 	_, err = o.ClaimTask(ctx, "api", "", "bob")
 	operatortest.Fails(t, err, operator.Refused, "no task is pending")
 	empty := operatortest.Team(t, op, "empty", record.PolicySet{})
-	if err := os.RemoveAll(op.Root.TasksDir("empty")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TasksDir("empty")))
 	_, err = o.ClaimTask(ctx, empty.Name, "", protocol.Lead)
 	operatortest.Fails(t, err, operator.Refused, "no task is pending")
 	_, err = o.ReleaseTask(ctx, empty.Name, "1")
@@ -234,18 +209,14 @@ func TestBlockAndRemove(t *testing.T) {
 			t.Fatalf("%+v: %+v, %v", c, res, err)
 		}
 	}
-	if _, err := o.BlockTask(ctx, "api", "1", []task.ID{"3"}, nil, false); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.BlockTask(ctx, "api", "1", []task.ID{"3"}, nil, false))(t)
 	_, err := o.BlockTask(ctx, "api", "3", []task.ID{"1"}, nil, false)
 	operatortest.Fails(t, err, operator.Refused, "would wait for each other")
 	_, err = o.BlockTask(ctx, "api", "3", []task.ID{"3"}, nil, false)
 	operatortest.Fails(t, err, operator.Refused, "task 3 and itself would wait")
 	_, err = o.BlockTask(ctx, "api", "9", []task.ID{"3"}, nil, false)
 	operatortest.Fails(t, err, operator.NotFound, "no task 9")
-	if err := o.RemoveTask(ctx, "api", "3"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, o.RemoveTask(ctx, "api", "3"))
 	operatortest.Fails(t, o.RemoveTask(ctx, "api", "3"), operator.NotFound, "no task 3")
 	if d := show(t, tm, "1"); d.Blocked || len(d.WaitsFor) != 0 {
 		t.Errorf("it waits for what is gone: %+v", d)
@@ -260,7 +231,7 @@ func TestBlockAndRemove(t *testing.T) {
 func TestTasksOfAMemberThatRuns(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	turn, begun, free := busy()
+	turn, begun, free := operatortest.Busy()
 	tm.Member("ann", turn)
 	tm.ByFile("bob")
 	o, ctx := board.Of(op), t.Context()
@@ -350,9 +321,7 @@ func TestAnAssignmentKeepsTheTermsThatItDoesNotSet(t *testing.T) {
 		{board.Terms{}, other, time.Minute},
 	} {
 		for _, owner := range []protocol.MemberName{"bob", "ann"} {
-			if _, err := board.Of(op).AssignTask(t.Context(), "api", "1", owner, c.terms); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Value(board.Of(op).AssignTask(t.Context(), "api", "1", owner, c.terms))(t)
 			order, _ := tm.State().Lead.Assignment("1")
 			if got := order.Commanded.Task; !reflect.DeepEqual(got.Check, c.check) || got.TimeoutMS != c.limit.Milliseconds() || !got.PlanRequired || got.Cwd != "" {
 				t.Errorf("%+v, to %s: %+v", c.terms, owner, got)
@@ -378,9 +347,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("what failed is ordered anew: %+v, %v", again, err)
 	}
 	file := filepath.Join(op.Root.TasksDir("api"), "9.json")
-	if err := os.WriteFile(file, []byte(`{"id":"9","subject":"s","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte(`{"id":"9","subject":"s","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}`), 0o600))
 	if note := show(t, tm, "9").Note; !strings.HasPrefix(note, "nobody ordered it") {
 		t.Errorf("%q", note)
 	}
@@ -424,12 +391,8 @@ func TestAssignAbroad(t *testing.T) {
 	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "a b"})
 	operatortest.Fails(t, err, operator.Usage, "a b")
 	// A member that no order can reach does not become an owner.
-	if err := os.Remove(tm.Mailbox("theirs")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(tm.Mailbox("theirs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(tm.Mailbox("theirs")))
+	testenv.Must(t, os.Mkdir(tm.Mailbox("theirs"), 0o700))
 	if _, err = board.Of(op).AddTask(t.Context(), abroad, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "the message to theirs failed") {
 		t.Errorf("%v", err)
 	}
@@ -447,12 +410,8 @@ func TestArtifacts(t *testing.T) {
 	o, ctx := board.Of(op), t.Context()
 	for name, data := range map[string]string{"ann/output.log": "said", "ann/artifacts/report.md": "# Report", "bob/artifacts/a.txt": "a"} {
 		path := filepath.Join(op.Root.TasksDir("api"), filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte(data), 0o600))
 	}
 	list := func(member protocol.MemberName) (all []string) {
 		rows, problems, err := o.Artifacts(ctx, "api", member)
@@ -475,9 +434,7 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	f, err := o.OpenArtifact(ctx, "api", "ann", "artifacts/report.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	data, err := io.ReadAll(f)
 	if err := f.Close(); err != nil {
 		t.Error(err)
@@ -500,9 +457,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	_, _, err = o.Artifacts(ctx, "gone", "")
 	operatortest.Fails(t, err, operator.NotFound, "gone")
-	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TasksDir("api")))
 	if rows, _, err := o.Artifacts(ctx, "api", ""); err != nil || len(rows) != 0 {
 		t.Errorf("%+v, %v", rows, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/record"
@@ -19,17 +20,13 @@ func TestMovedDirectories(t *testing.T) {
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	for _, at := range []string{tm.State().Dir.Path, op.Root.TasksDir("api")} {
 		away := filepath.Join(t.TempDir(), "away")
-		if err := os.Rename(at, away); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(at, away))
 		if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); operator.KindOf(err) != operator.NotFound {
 			t.Errorf("%s: %v", at, err)
 		}
 		if _, err := os.Lstat(at); !os.IsNotExist(err) {
 			t.Errorf("%s was made: %v", at, err)
 		}
-		if err := os.Rename(away, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Rename(away, at))
 	}
 }

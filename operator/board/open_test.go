@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/record"
 )
@@ -17,13 +18,9 @@ func TestOpen(t *testing.T) {
 		t.Errorf("an empty list: %+v, %v", got, err)
 	}
 	for _, subject := range []string{"first", "second"} {
-		if _, err := b.AddTask(t.Context(), "api", board.NewTask{Subject: subject}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Value(b.AddTask(t.Context(), "api", board.NewTask{Subject: subject}))(t)
 	}
-	if _, err := b.FinishTask(t.Context(), "api", "1", ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(b.FinishTask(t.Context(), "api", "1", ""))(t)
 	got, err := b.OpenTasks(t.Context(), "api")
 	if err != nil || len(got) != 1 || got[0].ID != "2" || got[0].Subject != "second" {
 		t.Errorf("%+v, %v", got, err)

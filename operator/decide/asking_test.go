@@ -90,12 +90,8 @@ func TestAsking(t *testing.T) {
 			b = r
 		}
 	}
-	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: string(b.ID), Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Decide(t.Context(), "api", []decide.Answer{{ID: string(b.ID), Via: "deny"}}))(t)
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	a.Put(t.Context(), s.Lead.Pending())
 	if refused, err := a.Take(t.Context(), <-a.Replies()); refused != "" || err != nil {
 		t.Errorf("what was taken away: %q, %v", refused, err)
@@ -110,11 +106,9 @@ func TestAsking(t *testing.T) {
 	if len(p.asked) != 3 {
 		t.Errorf("%d were asked", len(p.asked))
 	}
-	if _, err := o.Pass(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Pass(t.Context(), s))(t)
 	for range 2 {
-		if got := answer(t, answers); got.Allowed != strings.Contains(got.Input, "make a") {
+		if got := operatortest.Answer(t, answers); got.Allowed != strings.Contains(got.Input, "make a") {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -134,9 +128,7 @@ func TestAskingWithRule(t *testing.T) {
 		t.Helper()
 		a.Put(t.Context(), s.Lead.Pending())
 		r, err := policy.ParseRule(rule)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		testenv.Eventually(t, "it is on the screen", func() bool { return p.shown("make a") != nil })
 		said := p.shown("make a")
 		p.mu.Lock()
@@ -144,9 +136,7 @@ func TestAskingWithRule(t *testing.T) {
 		p.mu.Unlock()
 		said <- decide.Answer{Allow: true, Via: "prompt", Lesson: &decide.Lesson{Rule: r}}
 		refused, err := a.Take(t.Context(), <-a.Replies())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return refused
 	}
 	if refused := take("Bash(make b)"); !strings.Contains(refused, "does not cover") || len(s.Lead.Pending()) != 1 {
@@ -156,10 +146,8 @@ func TestAskingWithRule(t *testing.T) {
 		t.Fatal(refused)
 	}
 	a.End()
-	if _, err := o.Pass(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if got := answer(t, answers); !got.Allowed {
+	testenv.Value(o.Pass(t.Context(), s))(t)
+	if got := operatortest.Answer(t, answers); !got.Allowed {
 		t.Errorf("%+v", got)
 	}
 	if rules := rig.State().Lead.Policy.Rules; len(rules) != 1 || rules[0].Rule.String() != "Bash(make a)" {
@@ -192,7 +180,7 @@ func TestDecideOpen(t *testing.T) {
 		r, _ := l.Request(req.Key)
 		return r.Order != nil && r.Order.Sent
 	})
-	if a := answer(t, answers); !a.Allowed {
+	if a := operatortest.Answer(t, answers); !a.Allowed {
 		t.Errorf("%+v", a)
 	}
 }
@@ -259,7 +247,7 @@ func TestDecideGroup(t *testing.T) {
 			t.Errorf("%d was answered with %v", i, first)
 		}
 	}
-	if a, b := answer(t, answers), answer(t, more); !a.Allowed || !b.Allowed {
+	if a, b := operatortest.Answer(t, answers), operatortest.Answer(t, more); !a.Allowed || !b.Allowed {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }

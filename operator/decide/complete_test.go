@@ -1,13 +1,10 @@
 package decide_test
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 
-	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"
@@ -17,18 +14,12 @@ import (
 // does not exist has no requests, and neither has the empty name.
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-		_, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
-		return agent.Result{}, err
-	})
-	d := decide.Of(op)
+	d, tm := team(t)
 	if got := d.OpenRequests(t.Context(), "api", true); len(got) != 0 {
 		t.Errorf("before it asks: %+v", got)
 	}
-	tm.Order("ann", "make it")
-	tm.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
+	tm.Asks("ann", operatortest.Bash("make"))
+	tm.Pending(1)
 	got := d.OpenRequests(t.Context(), "api", false)
 	if len(got) != 1 || got[0].Member != "ann" || got[0].Tool != "Bash" || got[0].ID == "" {
 		t.Fatalf("%+v", got)
@@ -39,9 +30,7 @@ func TestOpen(t *testing.T) {
 	if got := d.OpenRequests(t.Context(), "none", false); got != nil {
 		t.Errorf("a team that is not there: %+v", got)
 	}
-	if _, err := d.Decide(t.Context(), "api", []decide.Answer{{ID: got[0].ID, Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(d.Decide(t.Context(), "api", []decide.Answer{{ID: got[0].ID, Via: "deny"}}))(t)
 	if got := d.OpenRequests(t.Context(), "api", false); len(got) != 0 {
 		t.Errorf("decided: %+v", got)
 	}
@@ -51,15 +40,8 @@ func TestOpen(t *testing.T) {
 func TestRulesOfTeam(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	rule := func(s string) policy.Rule {
-		r, err := policy.ParseRule(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
 	var p record.PolicySet
-	p.Policy.Allow, p.Policy.Deny = []policy.Rule{rule("Read")}, []policy.Rule{rule("Bash(rm:*)")}
+	p.Policy.Allow, p.Policy.Deny = []policy.Rule{rule(t, "Read")}, []policy.Rule{rule(t, "Bash(rm:*)")}
 	operatortest.Team(t, op, "api", p)
 	got := decide.Of(op).Rules(t.Context(), "api")
 	if len(got) != 2 || got[0] != "Read" || got[1] != "Bash(rm:*)" {

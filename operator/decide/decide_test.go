@@ -4,30 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/record"
 	"waggle/spawn"
 )
-
-// answer waits for the outcome of one question.
-func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
-	t.Helper()
-	select {
-	case a := <-answers:
-		if a.Err != nil {
-			t.Fatal(a.Err)
-		}
-		return a
-	case <-time.After(30 * time.Second):
-		t.Fatal("no answer has come")
-	}
-	panic("not reached")
-}
 
 func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
 	t.Helper()
@@ -56,14 +41,12 @@ func TestDecideOnce(t *testing.T) {
 	no := yes
 	no.Allow = false
 	ds, err := o.Decide(t.Context(), "api", []decide.Answer{no})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	operatortest.Is(t, "the opposite", ds[0].Err(), operator.Refused, "")
 	if ds[0].Err() == nil || ds[0].Changed {
 		t.Errorf("%+v", ds[0])
 	}
-	if a := answer(t, answers); !a.Allowed || a.Ran != req.Ask.Input || a.By != "operator" || a.Reason != "go on" {
+	if a := operatortest.Answer(t, answers); !a.Allowed || a.Ran != req.Ask.Input || a.By != "operator" || a.Reason != "go on" {
 		t.Errorf("%+v", a)
 	}
 	q, err := o.Show(t.Context(), "api", string(req.ID))
@@ -82,9 +65,7 @@ func TestDecideForTheDead(t *testing.T) {
 		req := rig.Pending(1)[0]
 		m, _ := rig.State().Lead.Member("ann")
 		dead, err := spawn.Identify(os.Getpid())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		dead.Start, dead.Theirs = "1", theirs // an earlier process of this number
 		rig.Runs(rig.State(), m, dead)
 		q, err := o.Show(t.Context(), "api", req.Handle)
@@ -128,7 +109,7 @@ func TestDecideEachByItself(t *testing.T) {
 		t.Errorf("a denial: %+v", ds[3])
 	}
 	for range 2 {
-		switch a := answer(t, answers); {
+		switch a := operatortest.Answer(t, answers); {
 		case strings.Contains(a.Input, "make a"):
 			if !a.Allowed || a.Ran != `{"command":"true"}` {
 				t.Errorf("what was allowed ran %s", a.Ran)
@@ -214,9 +195,7 @@ func TestPending(t *testing.T) {
 	if q := by["make"]; len(q.Suggest) == 0 || q.Trust != string(record.Cooperative) || q.Asker != "" {
 		t.Errorf("%+v", q)
 	}
-	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: by["make"].ID, Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Decide(t.Context(), "api", []decide.Answer{{ID: by["make"].ID, Via: "deny"}}))(t)
 	open, err := o.Pending(t.Context(), "api", false)
 	all, err2 := o.Pending(t.Context(), "api", true)
 	if err != nil || err2 != nil || len(open) != 4 || len(all) != 5 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/protocol"
 	"waggle/record"
@@ -58,10 +59,7 @@ func TestEdits(t *testing.T) {
 			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
 		}
 	}
-	in, err := json.Marshal(map[string]string{"old_string": long, "new_string": "x\n" + long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Value(json.Marshal(map[string]string{"old_string": long, "new_string": "x\n" + long}))(t)
 	got := (decide.Request{PendingItem: decide.PendingItem{Tool: "Edit", Input: in}}).Edits()
 	if m, p := strings.Count(got, "\n-"), strings.Count(got, "\n+"); m != 9_999 || p != 10_001 {
 		t.Errorf("of long texts %d lines are taken away and %d put there", m+1, p)

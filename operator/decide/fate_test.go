@@ -5,6 +5,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator/decide"
 	"waggle/record"
@@ -16,20 +17,13 @@ func TestFate(t *testing.T) {
 	o, rig := team(t)
 	fate := func(q decide.Request) decide.Fate {
 		t.Helper()
-		f, err := o.Fate(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+		return testenv.Value(o.Fate(t.Context(), q))(t)
 	}
 	rig.Asks("ann", operatortest.Bash("make"))
 	rig.Asks("bob", operatortest.Bash("rm x"))
 	rig.Asks("carl", operatortest.Bash("make all"))
 	rig.Pending(3)
-	qs, err := o.Pending(t.Context(), "api", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	qs := testenv.Value(o.Pending(t.Context(), "api", false))(t)
 	of := map[string]decide.Request{}
 	for _, q := range qs {
 		of[q.Member] = q
@@ -37,9 +31,7 @@ func TestFate(t *testing.T) {
 			t.Errorf("an open request: %+v", f)
 		}
 	}
-	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: of["ann"].ID, Allow: true, Via: "approve"}, {ID: of["bob"].ID, Via: "deny", Reason: "not today"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Decide(t.Context(), "api", []decide.Answer{{ID: of["ann"].ID, Allow: true, Via: "approve"}, {ID: of["bob"].ID, Via: "deny", Reason: "not today"}}))(t)
 	carl := rig.Pending(1)[0]
 	rig.Write(journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Key: &carl.Key, Evidence: record.Withdrawn}})
 	rig.Until("closed", func(*control.Leader) bool { return len(rig.State().Lead.Pending()) == 0 })
@@ -59,9 +51,7 @@ func TestFate(t *testing.T) {
 	if f, err := s.o.Fate(t.Context(), q); err != nil || f != (decide.Fate{}) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil))(t)
 	if f, err := s.o.Fate(t.Context(), q); err != nil || f.How != "allowed by operator (approve)" || f.At.IsZero() {
 		t.Errorf("%+v, %v", f, err)
 	}

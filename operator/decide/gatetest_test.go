@@ -17,19 +17,12 @@ import (
 // and under a ceiling.
 func TestPolicyTestIsTheGate(t *testing.T) {
 	t.Parallel()
-	rule := func(s string) policy.Rule {
-		r, err := policy.ParseRule(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
 	commands := []string{"ls", "cat f", "ls ..", "cat ~/f", "cat link/passwd", "ls *", "grep -r x . | head -1", "git status", "go test ./...", "echo hi >g", "rm -r sub", "make", "cat f; make", "find . -name '*.go'", "sed -n 1p f", "cat sub/f"}
 	for _, m := range policy.Modes() {
 		for name, set := range map[string]record.PolicySet{
 			"no rules":  {},
-			"rules":     {Policy: policy.Policy{Allow: []policy.Rule{rule("Bash(cat:*)"), rule("Bash(make)"), rule("Read(sub/**)")}, Deny: []policy.Rule{rule("Bash(rm:*)")}}},
-			"a ceiling": {Policy: policy.Policy{Allow: []policy.Rule{rule("Read(sub/out/**)")}}, Ceiling: &record.Ceiling{Mode: m.Mode, Allow: []policy.Rule{rule("Read(sub/**)")}}},
+			"rules":     {Policy: policy.Policy{Allow: []policy.Rule{rule(t, "Bash(cat:*)"), rule(t, "Bash(make)"), rule(t, "Read(sub/**)")}, Deny: []policy.Rule{rule(t, "Bash(rm:*)")}}},
+			"a ceiling": {Policy: policy.Policy{Allow: []policy.Rule{rule(t, "Read(sub/out/**)")}}, Ceiling: &record.Ceiling{Mode: m.Mode, Allow: []policy.Rule{rule(t, "Read(sub/**)")}}},
 		} {
 			if !testenv.Full() && m.Mode != policy.ModePlan && name != "a ceiling" {
 				continue
@@ -37,9 +30,7 @@ func TestPolicyTestIsTheGate(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %s", m.Mode, name), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
 				if err := os.Symlink("/etc", filepath.Join(dir, "sub", "out")); err != nil {
 					t.Skip(err)
 				}
@@ -67,10 +58,7 @@ func TestPolicyTestIsTheGate(t *testing.T) {
 					return len(calls) == len(asks)
 				})
 				for _, a := range asks {
-					j, err := decide.Of(op).TestPolicy(t.Context(), "api", "ann", `{"tool":"Bash","input":`+a.Input+`}`, "")
-					if err != nil {
-						t.Fatal(err)
-					}
+					j := testenv.Value(decide.Of(op).TestPolicy(t.Context(), "api", "ann", `{"tool":"Bash","input":`+a.Input+`}`, ""))(t)
 					said := j.Decision
 					if said != "ask" {
 						said += " " + j.Rule

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -15,11 +16,7 @@ import (
 
 func target(t *testing.T, s string) decide.NetTarget {
 	t.Helper()
-	n, err := decide.ParseNetTarget(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testenv.Value(decide.ParseNetTarget(s))(t)
 }
 
 func shown(gs []decide.GrantView) string {
@@ -62,7 +59,7 @@ func TestNetAddress(t *testing.T) {
 	if err != nil || len(out.Results) != 1 || shown(out.Grants) != "allow [2001:db8::1]:80 ann" {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if got := answer(t, ann); !got.Allowed {
+	if got := operatortest.Answer(t, ann); !got.Allowed {
 		t.Errorf("%+v", got)
 	}
 	rule, err := o.TestPolicy(t.Context(), "api", "ann", "net [2001:db8::1]:80", "")
@@ -93,7 +90,7 @@ func TestNetOnce(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	for range 2 {
-		if a := answer(t, ann); !a.Allowed || a.Reason != "yes" {
+		if a := operatortest.Answer(t, ann); !a.Allowed || a.Reason != "yes" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -102,7 +99,7 @@ func TestNetOnce(t *testing.T) {
 	if err != nil || len(out.Results) != 1 || out.Results[0].Decision != record.DecisionDeny {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if a := answer(t, bob); a.Allowed || a.Reason != "no" {
+	if a := operatortest.Answer(t, bob); a.Allowed || a.Reason != "no" {
 		t.Errorf("%+v", a)
 	}
 	// For a request that is decided, the same answer changes nothing and another answer is refused.
@@ -133,10 +130,7 @@ func TestNetStanding(t *testing.T) {
 		}
 	}
 	hosts := func() string {
-		v, err := o.Policy(t.Context(), "api", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testenv.Value(o.Policy(t.Context(), "api", ""))(t)
 		return shown(v.Hosts)
 	}
 	if got := hosts(); got != "allow *.z.org:443 ann until;allow x.org:443 ann;allow y.org:* team until" {
@@ -171,7 +165,7 @@ func TestNetStandingOfAQuestion(t *testing.T) {
 		if err != nil || shown(out.Grants) != want || out.Grants[0].From != string(req.ID) || len(out.Results) != 1 {
 			t.Fatalf("%s: %+v, %v", in, out, err)
 		}
-		if a := answer(t, answers); !a.Allowed {
+		if a := operatortest.Answer(t, answers); !a.Allowed {
 			t.Errorf("%+v", a)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -33,9 +34,7 @@ func TestPlans(t *testing.T) {
 	if err != nil || first.Revision != 1 || first.Plan != "look\nleap\n" || first.Hash != record.HashText(first.Plan) {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: first.ID, Reason: "look twice", Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Decide(t.Context(), "api", []decide.Answer{{ID: first.ID, Reason: "look twice", Via: "deny"}}))(t)
 	rig.Pending(2)
 	second, err := o.Plan(t.Context(), "api", "Ann", 2)
 	if err != nil || second.Revision != 2 || second.Answer != nil {
@@ -107,9 +106,7 @@ func TestEscalatePlan(t *testing.T) {
 		}
 		_, err = o.EscalatePlan(t.Context(), "api", "bob", 0, "")
 		operatortest.Is(t, "nobody's plan", err, operator.NotFound, "bob")
-		if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true, Via: "approve"}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Value(o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true, Via: "approve"}}))(t)
 		_, err = o.EscalatePlan(t.Context(), "api", string(req.ID), 0, "late")
 		operatortest.Is(t, "a plan that was answered", err, operator.Refused, "")
 	}

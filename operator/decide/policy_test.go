@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -15,11 +16,7 @@ import (
 
 func rule(t *testing.T, s string) policy.Rule {
 	t.Helper()
-	r, err := policy.ParseRule(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testenv.Value(policy.ParseRule(s))(t)
 }
 
 // AddRule makes a version of the policy that the members apply; the same rule again makes none.
@@ -140,14 +137,10 @@ func TestUnapplied(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
 	i := rig.Joined("ann", record.Cooperative) // no process of ann ever starts
-	if _, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.SetMode(t.Context(), "api", "ann", policy.ModePlan))(t)
 	s := rig.State()
 	w, err := s.Worker(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	w.Instance = i
 	if got := decide.Unapplied(s.Lead, w); len(got) != 1 || got[0].Commanded.Mode != policy.ModePlan {
 		t.Errorf("%+v", got)
@@ -165,9 +158,7 @@ func TestCeiling(t *testing.T) {
 	o, rig := team(t)
 	rig.Member("ann", operatortest.Idle)
 	ls := rule(t, "Bash(ls:*)")
-	if _, err := o.AddRule(t.Context(), "api", rule(t, "Bash(make:*)"), false, decide.RuleScope{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.AddRule(t.Context(), "api", rule(t, "Bash(make:*)"), false, decide.RuleScope{}))(t)
 	if changed, err := o.Adopt(t.Context(), rig.State()); changed || err != nil {
 		t.Errorf("without a file: %v, %v", changed, err)
 	}
@@ -208,9 +199,7 @@ func TestTestPolicy(t *testing.T) {
 		deny bool
 		as   decide.RuleScope
 	}{{"Bash(ls:*)", false, decide.RuleScope{}}, {"Bash(make:*)", true, decide.RuleScope{Member: "ann"}}} {
-		if _, err := o.AddRule(t.Context(), "api", rule(t, r.rule), r.deny, r.as); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Value(o.AddRule(t.Context(), "api", rule(t, r.rule), r.deny, r.as))(t)
 	}
 	for _, c := range []struct{ as, call, decision, area, by string }{
 		{"", "Bash(ls -l)", "allow", "", "Bash(ls:*)"},
@@ -243,22 +232,17 @@ func TestTestPolicy(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	o, rig := team(t)
-	if _, err := o.AddRule(t.Context(), "api", rule(t, "Bash(ls:*)"), false, decide.RuleScope{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.AddRule(t.Context(), "api", rule(t, "Bash(ls:*)"), false, decide.RuleScope{}))(t)
 	answers := rig.Asks("ann", operatortest.Bash("ls -l"), operatortest.Bash("make"), operatortest.Ask{Host: "x.org:443"})
 	rig.Asks("bob", operatortest.Ask{Plan: "think"})
-	if a := answer(t, answers); !a.Allowed || a.By != "rules" {
+	if a := operatortest.Answer(t, answers); !a.Allowed || a.By != "rules" {
 		t.Fatalf("%+v", a)
 	}
 	rig.Pending(3)
 	s := rig.State()
 	seen := map[string]bool{}
 	for _, m := range s.Lead.Members {
-		w, err := s.Worker(m.Instance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testenv.Value(s.Worker(m.Instance))(t)
 		for _, c := range w.Calls {
 			e, err := o.Explain(t.Context(), "api", string(c.ID))
 			if err != nil || e.ID != string(c.ID) || e.Member != string(m.Name) || e.Digest != string(c.Digest) {
@@ -296,9 +280,7 @@ func TestSuggest(t *testing.T) {
 		m, _ := rig.State().Lead.ByInstance(r.Instance)
 		as = append(as, decide.Answer{ID: string(r.ID), Allow: m.Name != "eve", Via: "approve"})
 	}
-	if _, err := o.Decide(t.Context(), "api", as); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Decide(t.Context(), "api", as))(t)
 	list, err := o.Suggest(t.Context(), "api")
 	if err != nil || len(list) == 0 {
 		t.Fatalf("%+v, %v", list, err)

@@ -33,14 +33,9 @@ type sessions struct {
 
 func newSessions(t *testing.T) *sessions {
 	t.Helper()
-	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	o := decide.Of(operatortest.New(t))
-	if err := os.MkdirAll(o.Home.Path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(o.Home.Path, 0o700))
 	return &sessions{t: t, o: o, self: self}
 }
 
@@ -62,17 +57,12 @@ func (s *sessions) ask(id session.ID, tool, input string) <-chan given {
 		return strings.NewReader(`{"session_id":"` + string(id) + `","cwd":"/w","permission_mode":"default","hook_event_name":"` + name + `"` + more + `}`)
 	}
 	asked := func() int {
-		one, err := store.Open(id)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		one := testenv.Value(store.Open(id))(s.t)
 		return len(one.Requests())
 	}
 	before := asked()
 	if before == 0 {
-		if err := h.Run(s.t.Context(), "SessionStart", event("SessionStart", `,"source":"startup"`), io.Discard); err != nil {
-			s.t.Fatal(err)
-		}
+		testenv.Must(s.t, h.Run(s.t.Context(), "SessionStart", event("SessionStart", `,"source":"startup"`), io.Discard))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan given, 1)
@@ -92,9 +82,7 @@ func (s *sessions) ask(id session.ID, tool, input string) <-chan given {
 func (s *sessions) open() []decide.Request {
 	s.t.Helper()
 	_, qs, err := s.o.Sessions()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	return qs
 }
 
@@ -304,13 +292,9 @@ func TestSessionGuard(t *testing.T) {
 	q := s.open()[0]
 	s.o.ClaudeDir = t.TempDir()
 	dir := filepath.Join(s.o.ClaudeDir, "sessions")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"busy","name":"api"}`, s.self.PID, s.self.Start)
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600))
 	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{s.self}, nil }
 	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil)
 	operatortest.Is(t, "from inside", err, operator.Refused, "from inside session s-1")
@@ -349,10 +333,7 @@ func TestAttended(t *testing.T) {
 	attend := func(ancestors func(int) ([]spawn.Identity, error)) func() {
 		t.Helper()
 		s.o.Ancestors = ancestors
-		release, err := s.o.Attend()
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := testenv.Value(s.o.Attend())(t)
 		return func() {
 			if err := release(); err != nil {
 				t.Error(err)
@@ -380,13 +361,9 @@ func TestAttended(t *testing.T) {
 	release = attend(inside)
 	want("a screen in a member", false)
 	release()
-	if _, err := s.o.SetAway(t.Context(), true, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(s.o.SetAway(t.Context(), true, time.Time{}))(t)
 	want("away", true)
-	if _, err := s.o.SetAway(t.Context(), true, time.Now().Add(-time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(s.o.SetAway(t.Context(), true, time.Now().Add(-time.Minute)))(t)
 	want("away is over", false)
 }
 
@@ -441,13 +418,9 @@ func TestDialogListed(t *testing.T) {
 	t.Parallel()
 	s := newSessions(t)
 	s.o.ClaudeDir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(s.o.ClaudeDir, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(s.o.ClaudeDir, "sessions"), 0o700))
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","name":"mine","kind":"interactive","status":"waiting","statusUpdatedAt":1}`, s.self.PID)
-	if err := os.WriteFile(filepath.Join(s.o.ClaudeDir, "sessions", fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(s.o.ClaudeDir, "sessions", fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600))
 	qs := s.open()
 	if len(qs) != 1 || qs[0].Kind != decide.KindDialog || qs[0].Status != decide.StatusUnanswerable || qs[0].Handle != "" || qs[0].Member != "mine" ||
 		!strings.Contains(strings.Join(qs[0].Asks(), " "), "answer in its own terminal") {

@@ -37,9 +37,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, op: operatortest.New(t), env: map[string]string{}}
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "claude", "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "claude", "sessions"), 0o700))
 	b.o = doctor.Options{ClaudeDir: filepath.Join(dir, "claude"), Cwd: dir, Env: func(key string) string { return b.env[key] }}
 	return b
 }
@@ -47,10 +45,7 @@ func newBench(t *testing.T) *bench {
 // of are the findings about one thing.
 func (b *bench) of(what string) (out []doctor.Finding) {
 	b.t.Helper()
-	fs, err := doctor.Of(b.op).Examine(b.t.Context(), b.o)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	fs := testenv.Value(doctor.Of(b.op).Examine(b.t.Context(), b.o))(b.t)
 	for _, f := range fs {
 		if f.What == what {
 			out = append(out, f)
@@ -74,12 +69,8 @@ func (b *bench) has(what string, s doctor.Status, text string) doctor.Finding {
 
 func (b *bench) write(path, text string) {
 	b.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.Must(b.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestPlaces: a missing state directory is no problem; one that others can read is a Problem with the
@@ -92,9 +83,7 @@ func TestPlaces(t *testing.T) {
 	if f := b.has("teams", doctor.Note, "there is none"); f.Do.Step != operator.NextDemo {
 		t.Errorf("%+v", f)
 	}
-	if err := os.MkdirAll(b.op.Home.Path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(b.op.Home.Path, 0o700))
 	b.has("state", doctor.OK, b.op.Home.Path)
 	if runtime.GOOS == "windows" {
 		return
@@ -155,9 +144,7 @@ func TestTeam(t *testing.T) {
 // TestForeignTeam: the finding of another program's team names it as another program's.
 func TestForeignTeam(t *testing.T) {
 	b := newBench(t)
-	if _, err := team.Create(t.Context(), b.op.Root, team.Config{Name: "other", CreatedAt: time.Now(), LeadAgentID: "team-lead@other"}, team.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(team.Create(t.Context(), b.op.Root, team.Config{Name: "other", CreatedAt: time.Now(), LeadAgentID: "team-lead@other"}, team.Options{}))(t)
 	b.has("team other", doctor.OK, "another program's")
 }
 
@@ -193,9 +180,7 @@ func TestHooks(t *testing.T) {
 	}
 	b.write(settings, hooks(here))
 	for _, dir := range []string{".git", ".claude"} {
-		if err := os.MkdirAll(filepath.Join(b.o.Cwd, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(b.o.Cwd, dir), 0o700))
 	}
 	b.write(filepath.Join(b.o.Cwd, ".git", "HEAD"), "ref: refs/heads/main\n")
 	local, _ := claudesettings.LocalFiles(b.o.Cwd)
@@ -211,13 +196,8 @@ func TestLock(t *testing.T) {
 	operatortest.Team(t, b.op, "api", record.PolicySet{})
 	box := filepath.Join(b.op.Root.TeamDir("api"), "inboxes", "team-lead.json")
 	b.write(box, "[]")
-	if err := os.Mkdir(box+".lock", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	st, err := os.Stat(box + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(box+".lock", 0o700))
+	st := testenv.Value(os.Stat(box + ".lock"))(t)
 	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(90 * time.Second) }
 	b.has("team api", doctor.Note, fmt.Sprintf("%s is locked since 1m30s", box))
 	b.op.Minter.Now = func() time.Time { return st.ModTime().Add(-24 * time.Hour) }
@@ -229,9 +209,7 @@ func TestLock(t *testing.T) {
 	b.write(list+"-20261120T192635.537Z", "")
 	b.has("team api", doctor.Problem, queue+" is a regular file where a lock belongs")
 	b.has("team api", doctor.Note, list+"-20261120T192635.537Z is a regular file that was where a lock belongs")
-	if err := errors.Join(os.Remove(queue), os.Mkdir(queue, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Remove(queue), os.Mkdir(queue, 0o700)))
 	b.op.Minter.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	b.has("team api", doctor.Note, queue+" is a lock that its holder has had for")
 }
@@ -321,9 +299,7 @@ func TestSandbox(t *testing.T) {
 	bin := t.TempDir()
 	put := func(name, script string) string {
 		path := filepath.Join(bin, name)
-		if err := testenv.Executable(path, []byte("#!/bin/sh\n"+script)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Executable(path, []byte("#!/bin/sh\n"+script)))
 		return path
 	}
 	b.o.Relay = put("relay", "exit 0\n")

@@ -27,21 +27,13 @@ func init() { agent.Register(claude.Kind, claude.New) }
 func directory(t *testing.T, files map[string]string, programs ...string) draft.Facts {
 	t.Helper()
 	dir, bin := filepath.Join(t.TempDir(), "My Project"), t.TempDir()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, name := range programs {
-		if err := testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")))
 	}
 	return draft.Look(dir, []string{"PATH=" + bin})
 }
@@ -114,9 +106,7 @@ func TestTemplateDev(t *testing.T) {
 		}
 		f := directory(t, files, one.programs...)
 		text, err := draft.Template(draft.Checks, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
@@ -136,9 +126,7 @@ func TestTemplateProposes(t *testing.T) {
 		"home/.claude/settings.json": `{"permissions":{"allow":["Bash(gh pr view:*)","Bash(npm run lint:*)"],"deny":["Bash(rm:*)"]}}`})
 	f = draft.Look(f.Dir, []string{"HOME=" + filepath.Join(f.Dir, "home")})
 	text, err := draft.Template(draft.Checks, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := "say so:\n    # - \"Bash(npm run lint:*)\"\n    # - \"Bash(gh pr view:*)\"\n  # What nobody"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -152,10 +140,7 @@ func TestTemplateProposes(t *testing.T) {
 func TestNumberedDirectory(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"001", "1e3", "0x10", "2024", "true", "null", "yes", "api"} {
-		text, err := draft.Template(draft.Checks, draft.Facts{Dir: "/work/" + name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Value(draft.Template(draft.Checks, draft.Facts{Dir: "/work/" + name}))(t)
 		for _, text := range []string{draft.Open(name, draft.Facts{Dir: "/work/" + name}), text} {
 			f, err := teamfile.ParseFile("/work/waggle.yaml", []byte(text))
 			if err != nil || string(f.Team) != name {
@@ -203,13 +188,9 @@ func TestRegistries(t *testing.T) {
 	hosts := func() (list []string) {
 		t.Helper()
 		text, err := draft.Template(draft.CI, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file, err := teamfile.ParseFile("/p/waggle.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := file.Under(f.Ceiling); err != nil {
 			t.Error(err)
 		}
@@ -258,10 +239,7 @@ func TestTeam(t *testing.T) {
 	dir := t.TempDir()
 	rules := []policy.Rule{}
 	for _, text := range []string{"Bash(go test:*)", "Read"} {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Value(policy.ParseRule(text))(t)
 		rules = append(rules, r)
 	}
 	rig := operatortest.Team(t, op, "api", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeAcceptEdits, Allow: rules}, Decide: record.Deciders{policy.GateTool: policy.DecideRules}})
@@ -275,25 +253,19 @@ tasks:
   - {subject: first, owner: gone}
   - {subject: 0755, owner: ann, after: [first], instructions: "one\ntwo\n"}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := rig.State()
 	spec, err := json.Marshal(agent.ExecSpec{Command: []string{"make", "more"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rig.Enlist(s, "ann")
 	rig.Enlist(s, "late", func(m *teamfile.FileMember) {
 		m.Agent, m.Spec, m.Cwd, m.PlanRequired, m.Model = "exec", spec, filepath.Join(dir, "sub"), true, "big"
 		m.Check = &record.Check{Command: "make check", Returns: 1}
 	})
-	rig.Order("late", "third")
-	rig.Order("ann", "third")
+	rig.Task("late", "third")
+	rig.Task("ann", "third")
 	text, err := draft.Team(rig.State(), accepted, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -348,9 +320,7 @@ func TestTeamPrepared(t *testing.T) {
 	read := func(accepted *teamfile.File) (*teamfile.File, string) {
 		t.Helper()
 		text, err := draft.Team(rig.State(), accepted, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -359,11 +329,7 @@ func TestTeamPrepared(t *testing.T) {
 	}
 	parse := func(text string) *teamfile.File {
 		t.Helper()
-		f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+		return testenv.Value(teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text)))(t)
 	}
 	prepared := func(what string, f *teamfile.File, text string, want map[string]*record.Preparation) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/operator/draft"
 	"waggle/operator/teamfile"
 	"waggle/policy"
@@ -24,10 +25,7 @@ var projects = map[string]map[string]string{
 // jobCalls reads the calls of a project from testdata/job.txt.
 func jobCalls(t *testing.T, project, cwd string) (calls []policy.Call) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/job.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Value(os.ReadFile("testdata/job.txt"))(t)
 	keys := map[string]string{"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "Glob": "pattern", "Grep": "path"}
 	var texts []string
 	in := ""
@@ -48,10 +46,7 @@ func jobCalls(t *testing.T, project, cwd string) (calls []policy.Call) {
 		if !ok || keys[tool] == "" {
 			t.Fatalf("%q is no call", text)
 		}
-		in, err := json.Marshal(map[string]string{keys[tool]: arg})
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := testenv.Value(json.Marshal(map[string]string{keys[tool]: arg}))(t)
 		calls = append(calls, policy.Call{Tool: tool, Input: in, Cwd: cwd, Links: realpath.Disk{}})
 	}
 	return calls
@@ -66,13 +61,9 @@ func TestJob(t *testing.T) {
 		files[".git/HEAD"] = "0288762\n"
 		f := directory(t, files, "claude")
 		text, err := draft.Template(draft.Checks, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if strings.Contains(text, "deploy") || strings.Contains(text, "cmd/a b") || strings.Contains(text, "cmd/-x") {
 			t.Errorf("%s: rules for what is more than a build:\n%s", project, text)
 		}
@@ -114,13 +105,9 @@ func TestJobInside(t *testing.T) {
 	for project, files := range projects {
 		f := directory(t, files, "claude")
 		text, err := draft.Template(draft.Checks, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file, err := teamfile.ParseFile(filepath.Join(f.Dir, "waggle.yaml"), []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		calls := jobCalls(t, project, f.Dir)
 		for _, text := range []string{"python3 -c 'print(1)'", `node -e "console.log(require('./package.json').version)"`, "python3 - <<'EOF'\nprint(1)\nEOF", "make -j$(nproc)",
 			`go build -ldflags "-X main.v=$(git rev-parse --short HEAD)" ./...`, "PATH=$PWD/bin:$PATH make", "rm -rf build && make", "make 2>&1 | head -50; npm test 2>&1 | head -50",

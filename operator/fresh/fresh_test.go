@@ -31,13 +31,11 @@ func TestParts(t *testing.T) {
 		_, err := h.Plan(ctx, plan)
 		return agent.Result{}, err
 	})
-	rig.Order("ann", "split it")
+	rig.Task("ann", "split it")
 	req := rig.Pending(1)[0]
 	_, err := o.Parts(t.Context(), "api", "ann")
 	operatortest.Is(t, "an open plan", err, operator.Refused, "revision 1 of the plan of ann is not approved")
-	if _, err := decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: string(req.ID), Allow: true, Digest: string(req.Digest)}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: string(req.ID), Allow: true, Digest: string(req.Digest)}}))(t)
 	got, err := o.Parts(t.Context(), "api", "ann")
 	if want := []string{"the server\nin server.go", "the page"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
@@ -53,18 +51,12 @@ func TestHere(t *testing.T) {
 	op := operatortest.New(t)
 	o := fresh.Of(op)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	at := func(rig *operatortest.Rig, path string) {
-		if err := os.WriteFile(rig.State().Dir.TeamFile()+".from", []byte(filepath.Join(dir, path)+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(rig.State().Dir.TeamFile()+".from", []byte(filepath.Join(dir, path)+"\n"), 0o600))
 	}
 	for _, below := range []string{"deep/down", "deeper"} {
-		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Join(dir, below), 0o700))
 	}
 	if name, err := o.Here(t.Context(), dir); name != "" || err != nil {
 		t.Errorf("no team: %s, %v", name, err)
@@ -149,10 +141,7 @@ func TestNewEndsWhatItOpened(t *testing.T) {
 func TestAcceptShown(t *testing.T) {
 	t.Parallel()
 	found := func(path, setup string, included ...string) fresh.Found {
-		f, err := teamfile.ParseFile(path, []byte("team: api\nworktree: {setup: ["+setup+"]}\nmembers: []\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testenv.Value(teamfile.ParseFile(path, []byte("team: api\nworktree: {setup: ["+setup+"]}\nmembers: []\n")))(t)
 		return fresh.Found{File: f, Included: included}
 	}
 	shown := found("/src/waggle.yaml", "make", ".env")
@@ -191,9 +180,7 @@ func TestWhichAgent(t *testing.T) {
 		bin := t.TempDir()
 		op.Environ = []string{"PATH=" + bin}
 		for _, name := range c.installed {
-			if err := testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Executable(filepath.Join(bin, name), []byte("#!/bin/sh\n")))
 		}
 		_, err := fresh.Of(op).Plan(t.Context(), []fresh.Want{{Task: "fix it", Here: true}}, fresh.Options{Dir: t.TempDir()})
 		operatortest.Is(t, what, err, operator.Usage, c.says)

@@ -35,15 +35,10 @@ func begin(fails protocol.MemberName) func(protocol.TeamName, protocol.MemberNam
 func checkout(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	git := testenv.Require(t, "git")
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = testenv.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	files[".gitignore"], files[".env"] = ".env\n", "KEY=1\n"
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "master"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "first"}} {
 		cmd := exec.Command(git, args...)
@@ -79,9 +74,7 @@ func TestNew(t *testing.T) {
 	opt := fresh.Options{Dir: dir, Team: "api", Env: op.Environ, Begin: begin("fix-2"), Wait: time.Minute, AtOnce: 9}
 	want := []string{"run-tests-2", "fix", "fix-2", "zoe"}
 	plan, err := fresh.Of(op).Plan(t.Context(), wants, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !slices.Equal(names(plan), want) || plan.Opened || plan.Team != "api" {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -94,9 +87,7 @@ func TestNew(t *testing.T) {
 		t.Errorf("Plan has joined %d members", len(l.Members)-1)
 	}
 	st, err := fresh.Of(op).New(t.Context(), wants, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !slices.Equal(names(st), want) || st.Opened || st.Team != "api" {
 		t.Errorf("%+v", st)
 	}
@@ -136,11 +127,8 @@ func TestSplit(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
-	st, err := fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "the whole page", Agent: "script", Split: true, Here: true}},
-		fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := testenv.Value(fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "the whole page", Agent: "script", Split: true, Here: true}},
+		fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute}))(t)
 	m, ok := rig.State().Lead.Member(st.Members[0].Name)
 	if !ok || !m.PlanRequired || !st.Members[0].Split || st.Members[0].Subject != "Split: the whole page" {
 		t.Errorf("%+v of %+v", m, st)
@@ -153,16 +141,10 @@ func TestPlanOpens(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	dir := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	wants := []fresh.Want{{Task: "fix it", Agent: "exec", Here: true}}
 	plan := func() *fresh.Started {
-		st, err := fresh.Of(op).Plan(t.Context(), wants, fresh.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st
+		return testenv.Value(fresh.Of(op).Plan(t.Context(), wants, fresh.Options{Dir: dir}))(t)
 	}
 	if st := plan(); st.Team != "shop" || !st.Opened || !slices.Equal(names(st), []string{"fix"}) {
 		t.Errorf("%+v", st)
@@ -226,18 +208,13 @@ func TestPreparation(t *testing.T) {
 	dir := checkout(t, map[string]string{"waggle.yaml": "team: other\nworktree: {setup: [make]}\nmembers: []\n", ".worktreeinclude": ".env\n",
 		"bare.yaml": "team: other\nmembers: []\n"})
 	below := filepath.Join(dir, "below")
-	if err := os.Mkdir(below, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(below, 0o700))
 	wants := []fresh.Want{{Task: "fix it", Agent: "exec"}}
 	o := fresh.Of(op)
 	plan := func(opt fresh.Options) fresh.Member {
 		t.Helper()
 		opt.Dir = dir
-		st, err := o.Plan(t.Context(), wants, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := testenv.Value(o.Plan(t.Context(), wants, opt))(t)
 		return st.Members[0]
 	}
 	for what, c := range map[string]struct {
@@ -269,9 +246,7 @@ func TestPreparation(t *testing.T) {
 	shown := unaccepted.Found
 	opt.Accept = fresh.AcceptShown(&shown)
 	st, err := o.New(t.Context(), wants, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if m := st.Members[0]; !slices.Equal(m.Setup, []string{"make"}) || !slices.Equal(m.Copied, []string{".env"}) || m.Worktree == "" {
 		t.Errorf("%+v", m)
 	}
@@ -279,9 +254,7 @@ func TestPreparation(t *testing.T) {
 	if _, err := o.New(t.Context(), wants, opt); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [make all]}\nmembers: []\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte("team: other\nworktree: {setup: [make all]}\nmembers: []\n"), 0o600))
 	opt.Accept = nil
 	if _, err := o.New(t.Context(), wants, opt); !errors.As(err, &unaccepted) || !unaccepted.Found.Changed {
 		t.Errorf("another text: %v", err)

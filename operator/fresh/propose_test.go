@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
@@ -55,11 +56,7 @@ func TestStartOnce(t *testing.T) {
 // put makes a proposal for a program that reads its task.
 func put(t *testing.T, op operator.Operator, dir, task string) proposal.Proposal {
 	t.Helper()
-	p, err := decide.Of(op).Proposals().Put(t.Context(), proposal.Proposal{Dir: dir, By: "session x", Asked: proposal.Asked{Agent: "exec", Command: []string{"true"}, Task: task}}, op.Minter.Rand)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return testenv.Value(decide.Of(op).Proposals().Put(t.Context(), proposal.Proposal{Dir: dir, By: "session x", Asked: proposal.Asked{Agent: "exec", Command: []string{"true"}, Task: task}}, op.Minter.Rand))(t)
 }
 
 // TestStartAfterKill: a command that was killed before it had started anything is begun anew by the next, one that was
@@ -72,16 +69,12 @@ func TestStartAfterKill(t *testing.T) {
 	opt := fresh.Options{Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute}
 	p := put(t, op, checkout(t, map[string]string{}), "Fix it")
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	starting := func(by spawn.Identity) {
-		if _, err := store.Change(t.Context(), p.ID, func(p *proposal.Proposal) error {
+		testenv.Value(store.Change(t.Context(), p.ID, func(p *proposal.Proposal) error {
 			p.State, p.Starter, p.Members, p.Team = proposal.Starting, by, nil, ""
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	starting(self)
 	_, err = o.Start(t.Context(), p.ID, string(p.Digest()), opt)

@@ -22,14 +22,10 @@ func hub(t *testing.T, answers map[string]string) operator.Operator {
 	op := operatortest.New(t)
 	bin := t.TempDir()
 	for name, text := range answers {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(bin, name), []byte(text), 0o600))
 	}
 	gh := "#!/bin/sh\nif test -f " + bin + "/$1-$3; then cat " + bin + "/$1-$3; else echo \"GraphQL: no $1\x1b[2J $3\" >&2; exit 1; fi\n"
-	if err := testenv.Executable(filepath.Join(bin, "gh"), []byte(gh)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "gh"), []byte(gh)))
 	op.Environ = []string{"PATH=" + bin + ":" + filepath.Dir(git) + ":/usr/bin:/bin", "HOME=" + bin}
 	op.Worktrees = t.TempDir()
 	return op
@@ -45,9 +41,7 @@ func TestSource(t *testing.T) {
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, dir := fresh.Of(op), t.TempDir()
 	s, err := o.Source(t.Context(), dir, fresh.SourceIssue, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for l := range strings.Lines(s.Quoted()) {
 		if !strings.HasPrefix(l, ">") || strings.Contains(l, "\x1b") {
 			t.Errorf("not quoted: %q", l)
@@ -133,9 +127,7 @@ func TestPull(t *testing.T) {
 	opt := fresh.Options{Dir: here, Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute}
 	for n, branch := range map[int]string{3: "theirs", 4: "moved", 5: ""} {
 		s, err := o.Source(t.Context(), here, fresh.SourcePull, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		st, err := o.New(t.Context(), []fresh.Want{{Command: []string{"true"}, Source: s}}, opt)
 		if branch == "" {
 			operatortest.Is(t, "gone another way", err, operator.Refused, "your branch both is not at the head of pull request 5")

@@ -13,6 +13,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -186,16 +187,12 @@ func TestVerify(t *testing.T) {
 			}
 			path := journalFile(t, rig, name)
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			bad := c.edit(string(text))
 			if bad == string(text) {
 				t.Fatal("nothing was changed")
 			}
-			if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(path, []byte(bad), 0o600))
 			v, err := o.Verify(t.Context(), "api")
 			if err != nil || v.OK || len(v.Problems) == 0 {
 				t.Fatalf("%+v, %v", v, err)
@@ -245,16 +242,10 @@ func TestPastTeam(t *testing.T) {
 	s := rig.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped}},
 		journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
 	kept := filepath.Join(s.Dir.Archive(), time.Now().UTC().Format(mail.StampForm), "tasks", "ann")
-	if err := os.MkdirAll(kept, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(kept, "output.log"), []byte("last words\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(kept, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(kept, "output.log"), []byte("last words\n"), 0o600))
 	for _, dir := range []string{o.Root.TeamDir("api"), o.Root.TasksDir("api")} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(dir))
 	}
 	p, err := o.Peek(t.Context(), "api", "ann", 5)
 	if err != nil || p.Where != inspect.WhereArchive || !slices.Equal(p.Lines, []string{"last words"}) || p.State != "left" {
@@ -277,9 +268,7 @@ func TestRecapAbroad(t *testing.T) {
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
-	if _, err := mail.Of(op).Send(t.Context(), "theirs", mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: "bob"}, Text: "hello bob"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(mail.Of(op).Send(t.Context(), "theirs", mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: "bob"}, Text: "hello bob"}))(t)
 	for _, state := range []string{"other", "ended"} {
 		d, err := o.Recap(t.Context(), "theirs", time.Time{})
 		if err != nil || d.State != state || len(d.Sent) != 1 || d.Sent[0].To != "bob" || d.Sent[0].Text != "hello bob" {
@@ -288,9 +277,7 @@ func TestRecapAbroad(t *testing.T) {
 		if !o.WorkedIn(t.Context(), "theirs") {
 			t.Error("words were sent there")
 		}
-		if err := os.RemoveAll(o.Root.TeamDir("theirs")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(o.Root.TeamDir("theirs")))
 	}
 	if ks, err := o.PastTeams(); err != nil || len(ks) != 1 || ks[0].Team != "theirs" {
 		t.Errorf("%+v, %v", ks, err)
@@ -302,10 +289,7 @@ func TestOverlaps(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
 	file := filepath.Join(rig.T.TempDir(), "shared.txt")
-	in, err := json.Marshal(map[string]string{"file_path": file, "content": "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Value(json.Marshal(map[string]string{"file_path": file, "content": "x"}))(t)
 	rig.Asks("ann", operatortest.Ask{Tool: "Write", Input: string(in)})
 	rig.Asks("bob", operatortest.Ask{Tool: "Write", Input: string(in)})
 	reqs := rig.Pending(2)
@@ -368,14 +352,10 @@ func TestOneBrokenJournal(t *testing.T) {
 	o, rig, _ := worked(t)
 	path := journalFile(t, rig, string(rig.Instance("bob")))
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first := bytes.IndexByte(text, '\n') + 1
 	text[first+9] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, text, 0o600))
 	owners := func(err error) (names string) {
 		for _, e := range operator.JournalErrors(err) {
 			file, line, _, why := e.Place()
@@ -396,9 +376,7 @@ func TestOneBrokenJournal(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	l, err := o.OpenLog(t.Context(), "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	recs, err := l.Next(t.Context())
 	n := map[string]int{}
 	for _, r := range recs {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
@@ -18,13 +19,9 @@ import (
 // TestConditions: each state of health.go has a condition, and docs/design/members.md has it in its row.
 func TestConditions(t *testing.T) {
 	code, err := os.ReadFile("health.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "design", "members.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	states := regexp.MustCompile(`MemberState = "(.*)"`).FindAllStringSubmatch(string(code), -1)
 	if len(states) < 15 {
 		t.Fatalf("%d states", len(states))
@@ -47,17 +44,10 @@ func TestStates(t *testing.T) {
 	op := operatortest.New(t)
 	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	open := func() *inspect.States {
-		s, err := inspect.Of(op).States(t.Context(), "api")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return testenv.Value(inspect.Of(op).States(t.Context(), "api"))(t)
 	}
 	next := func(s *inspect.States) (words []string) {
-		cs, err := s.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		cs := testenv.Value(s.Next(t.Context()))(t)
 		for _, c := range cs {
 			if c.Time.IsZero() || c.Why == "" || c.Team != "api" {
 				t.Errorf("%+v", c)

@@ -71,9 +71,7 @@ func BenchmarkGlance(b *testing.B) {
 				op.KeepBrief("one")
 			}
 			for b.Loop() {
-				if _, err := inspect.Of(op).Glance(b.Context(), ""); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Value(inspect.Of(op).Glance(b.Context(), ""))(b)
 			}
 		})
 	}
@@ -99,9 +97,7 @@ func BenchmarkGlanceLarge(b *testing.B) {
 	op.KeepBrief("api")
 	for range proposal.MaxOpen {
 		p := proposal.Proposal{Dir: "/src", Asked: proposal.Asked{Agent: "claude", Task: "fix the flaky test"}}
-		if _, err := decide.Of(op).Proposals().Put(b.Context(), p, op.Minter.Rand); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Value(decide.Of(op).Proposals().Put(b.Context(), p, op.Minter.Rand))(b)
 	}
 	for b.Loop() {
 		if g, err := inspect.Of(op).Glance(b.Context(), ""); err != nil || g.Waiting != proposal.MaxOpen || g.Failed != 0 {
@@ -126,9 +122,7 @@ func newShop(t testing.TB) *shop {
 	op.Worktrees = filepath.Join(home, "trees")
 	op.Environ = append(op.Environ, "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 	h := &shop{t: t, op: op, repo: filepath.Join(home, "repo")}
-	if err := os.Mkdir(h.repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(h.repo, 0o755))
 	h.git(h.repo, "init", "--quiet", "--initial-branch=main")
 	h.git(h.repo, "commit", "--quiet", "--allow-empty", "--message", "first")
 	h.rig = operatortest.Team(t, op, "api", record.PolicySet{})
@@ -168,14 +162,9 @@ func (h *shop) ends(m *control.Member, order *control.Order) {
 // refuse puts on record that the last merge of a member's work was refused.
 func (h *shop) refuse(m *control.Member) {
 	h.t.Helper()
-	git, err := worktree.Find(h.op.Environ)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	git := testenv.Value(worktree.Find(h.op.Environ))(h.t)
 	store := worktree.Store{Git: git, Records: h.rig.State().Dir.Worktrees()}
-	if err := store.SetRefused(h.t.Context(), worktree.Tree(*m.Worktree), &worktree.Refused{Why: "conflict", Into: "main"}); err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, store.SetRefused(h.t.Context(), worktree.Tree(*m.Worktree), &worktree.Refused{Why: "conflict", Into: "main"}))
 }
 
 // A refused merge waits for a person until the member's branch is elsewhere, and once beside what else a
@@ -207,7 +196,7 @@ func TestGlanceRefused(t *testing.T) {
 	testenv.Eventually(t, "its process has ended", func() bool { return !gone.Alive() })
 	h.refuse(h.idle("cid", gone))
 	is("cid is dead", inspect.Glance{Waiting: 1, Failed: 1})
-	h.rig.Order("ann", "something")
+	h.rig.Task("ann", "something")
 	order := h.rig.Until("ann has work", func(l *control.Leader) bool { return len(l.Assignments()) > 0 }).Lead.Assignments()[0]
 	is("ann has work", inspect.Glance{Working: 1, Failed: 1})
 	h.ends(ann, order)
@@ -237,22 +226,19 @@ func TestGlanceWritesNothing(t *testing.T) {
 	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	rig.Join("ann")
 	for range 120 {
-		rig.Order("ann", "something")
+		rig.Task("ann", "something")
 	}
 	s := rig.State()
 	files := func() (list []string) {
 		for _, tree := range []string{op.Home.Path, op.Root.Path} {
-			err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+			testenv.Must(t, filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 				if err != nil {
 					return err
 				}
 				info, err := d.Info()
 				list = append(list, fmt.Sprint(path, info.Size(), info.Mode(), info.ModTime()))
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		return list
 	}
@@ -266,24 +252,15 @@ func TestGlanceWritesNothing(t *testing.T) {
 			t.Errorf("%s: it wrote\n%v\n%v", when, before, after)
 		}
 	}
-	_, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
+	testenv.Value(s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
 		look("while another process holds the journal's lock, without a snapshot")
 		return nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	snapshots := func() []string {
-		found, err := filepath.Glob(filepath.Join(s.Dir.LeaderJournal(), "snapshot-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
+		return testenv.Value(filepath.Glob(filepath.Join(s.Dir.LeaderJournal(), "snapshot-*")))(t)
 	}
 	for _, old := range snapshots() {
-		if err := os.Remove(old); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(old))
 	}
 	op.KeepBrief("api")
 	kept := snapshots()
@@ -291,8 +268,6 @@ func TestGlanceWritesNothing(t *testing.T) {
 		t.Fatalf("an acting command kept %v", kept)
 	}
 	look("with a snapshot")
-	if err := os.WriteFile(kept[0], []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(kept[0], []byte("broken"), 0o600))
 	look("with a broken snapshot")
 }

@@ -36,24 +36,15 @@ func TestInReach(t *testing.T) {
 	var servers, files []string
 	for _, path := range []string{"run/docker.sock", "run/gnupg/S.gpg-agent", "run/wayland-1", "run/bus", ".docker/run/docker.sock", ".gnupg/S.gpg-agent", "d.sock", "agent"} {
 		path = filepath.Join(home, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		l, err := net.Listen("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		l := testenv.Value(net.Listen("unix", path))(t)
 		t.Cleanup(func() { l.Close() })
 		servers = append(servers, path)
 	}
 	for path, words := range map[string]string{".bashrc": "the shell's ", ".config/fish/config.fish": "the shell's ", ".kube/config": "the clusters of ", ".claude/settings.json": "hooks in ", ".codex/config.toml": "hooks in "} {
 		path = filepath.Join(home, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, nil, 0o600))
 		files = append(files, words+path)
 	}
 	got := r.InReach(t.Context(), m, record.HeldOff)
@@ -93,9 +84,7 @@ func TestHooksInReach(t *testing.T) {
 		return ""
 	}
 	sub, hooks := filepath.Join(work, "sub"), filepath.Join(work, ".git", "hooks")
-	if err := os.MkdirAll(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(sub, 0o700))
 	in := func(dir string) *control.Member { return &control.Member{Joined: record.Joined{Cwd: dir}} }
 	if got := of(in(sub)); got != "" {
 		t.Errorf("without a repository: %q", got)
@@ -107,9 +96,7 @@ func TestHooksInReach(t *testing.T) {
 		}
 	}
 	git("init", "-q")
-	if err := os.MkdirAll(hooks, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(hooks, 0o700))
 	for _, dir := range []string{work, sub} {
 		if got := of(in(dir)); got != hooks {
 			t.Errorf("in %s: %q", dir, got)
@@ -125,9 +112,7 @@ func TestHooksInReach(t *testing.T) {
 	if got := of(in(work)); got != sub {
 		t.Errorf("core.hooksPath: %q", got)
 	}
-	if err := os.Chmod(sub, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(sub, 0o500))
 	if got := of(in(work)); got != "" && runtime.GOOS != "windows" {
 		t.Errorf("hooks that cannot be written: %q", got)
 	}

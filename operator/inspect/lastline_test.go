@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 	"waggle/task"
 )
@@ -24,23 +25,15 @@ func TestLastLines(t *testing.T) {
 		{"\x1b[2J\x1b[3;4Hfills its screen", ""},
 		{"", ""},
 	} {
-		if err := os.WriteFile(log, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(log, []byte(c.text), 0o600))
 		if got := last.Of(log); got != c.want {
 			t.Errorf("%.20q: %q, not %q", c.text, got, c.want)
 		}
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(log); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(secret, log); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(secret, []byte("secret\n"), 0o600))
+	testenv.Must(t, os.Remove(log))
+	testenv.Must(t, os.Symlink(secret, log))
 	if got := last.Of(log); got != "" {
 		t.Errorf("a link was followed: %q", got)
 	}

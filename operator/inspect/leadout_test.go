@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -46,9 +47,7 @@ func TestLeadOut(t *testing.T) {
 			look := func(state inspect.MemberState, out string) {
 				t.Helper()
 				st, err := o.Status(t.Context(), "api")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if m := member(st, "ann"); m.State != state || strings.Contains(m.Why, "taken") != (out != "") || !strings.Contains(m.Why, out) {
 					t.Errorf("status: %s, %s", m.State, m.Why)
 				}

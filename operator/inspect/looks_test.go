@@ -12,6 +12,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
@@ -27,20 +28,12 @@ import (
 func TestLookout(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
-	in, err := json.Marshal(map[string]string{"file_path": filepath.Join(t.TempDir(), "shared.txt"), "content": "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testenv.Value(json.Marshal(map[string]string{"file_path": filepath.Join(t.TempDir(), "shared.txt"), "content": "x"}))(t)
 	look := func(k *inspect.Watcher, l *leader.Leader) { k.Check(t.Context(), l) }
 	lead := func() *leader.Leader {
-		l, err := leader.Open(t.Context(), o.Passing(rig.State()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testenv.Value(leader.Open(t.Context(), o.Passing(rig.State())))(t)
 		t.Cleanup(func() { _ = l.Close() })
-		if err := l.Pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Pass(t.Context()))
 		return l
 	}
 	k := inspect.NewWatcher(o, time.Hour)
@@ -48,9 +41,7 @@ func TestLookout(t *testing.T) {
 	if look(&k, l); k.Found != nil {
 		t.Error("it looks although nobody has edited anything")
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	rig.Asks("ann", operatortest.Ask{Tool: "Write", Input: string(in)})
 	rig.Asks("bob", operatortest.Ask{Tool: "Write", Input: string(in)})
 	allow(t, rig, rig.Pending(2))
@@ -118,9 +109,7 @@ func TestStatusOfWork(t *testing.T) {
 	first := rig.Task("ann", "the first")
 	rig.Member("bob", operatortest.Idle)
 	second, err := board.Of(rig.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "the second", Owner: "bob", After: []task.ID{task.ID(first)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var st *inspect.Status
 	rig.Until("ann works and bob waits", func(*control.Leader) bool {
 		st, err = o.Status(t.Context(), "api")
@@ -195,14 +184,10 @@ func TestStatusOfOrders(t *testing.T) {
 	s := rig.State()
 	m, _ := s.Lead.ByInstance(i)
 	mint, err := o.Minter.Mint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Journal.Append(t.Context(), o.Writer(), func() ([]journal.Draft, error) {
+	testenv.Must(t, err)
+	testenv.Value(s.Journal.Append(t.Context(), o.Writer(), func() ([]journal.Draft, error) {
 		return s.Lead.SetMode(m, "plan", "operator", o.Writer(), mint)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	st, err := o.Status(t.Context(), "api")
 	if got := member(st, "ann"); err != nil || got.State != inspect.StateUnknown || !strings.Contains(got.Why, "nobody leads who would start one") {
 		t.Errorf("%+v, %v", got, err)

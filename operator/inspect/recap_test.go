@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -20,10 +21,7 @@ func TestLastLooked(t *testing.T) {
 	var recs []operator.LogRecord
 	at := func(n int) time.Time { return time.Unix(int64(1000*n), 0) }
 	add := func(kind string, body any) {
-		b, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testenv.Value(json.Marshal(body))(t)
 		recs = append(recs, operator.LogRecord{Name: "leader", Record: journal.Record{Kind: kind, Time: at(len(recs)), Body: b}})
 	}
 	decided := func(by policy.Role, id, first string) {

@@ -13,6 +13,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -30,17 +31,6 @@ func newTeam(t *testing.T) (inspect.Operator, *operatortest.Rig) {
 	return inspect.Of(op), operatortest.Team(t, op, "api", record.PolicySet{})
 }
 
-func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
-	t.Helper()
-	select {
-	case a := <-answers:
-		return a
-	case <-time.After(30 * time.Second):
-		t.Fatal("no answer has come")
-	}
-	panic("not reached")
-}
-
 // worked makes a team with a record of everything: calls that rules allowed and denied, one
 // that the operator denied, one that waits, a result, words to the lead, and a member that died.
 func worked(t *testing.T) (inspect.Operator, *operatortest.Rig, *control.Request) {
@@ -48,28 +38,21 @@ func worked(t *testing.T) (inspect.Operator, *operatortest.Rig, *control.Request
 	o, rig := newTeam(t)
 	d := decide.Of(rig.Op)
 	for text, deny := range map[string]bool{"Bash(ls:*)": false, "Bash(rm:*)": true} {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := d.AddRule(t.Context(), "api", r, deny, decide.RuleScope{}); err != nil {
-			t.Fatal(err)
-		}
+		r := testenv.Value(policy.ParseRule(text))(t)
+		testenv.Value(d.AddRule(t.Context(), "api", r, deny, decide.RuleScope{}))(t)
 	}
 	ann := rig.Asks("ann", operatortest.Bash("ls -l"))
-	if a := answer(t, ann); !a.Allowed {
+	if a := operatortest.Answer(t, ann); !a.Allowed {
 		t.Fatalf("%+v", a)
 	}
 	bob := rig.Asks("bob", operatortest.Bash("rm x"), operatortest.Bash("make check"))
-	if a := answer(t, bob); a.Allowed {
+	if a := operatortest.Answer(t, bob); a.Allowed {
 		t.Fatalf("%+v", a)
 	}
 	eve := rig.Asks("eve", operatortest.Bash("make deploy"))
 	reqs := rig.Pending(2)
-	if _, err := d.Decide(t.Context(), "api", []decide.Answer{{ID: string(reqs[1].ID), Reason: "not today", Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
-	if a := answer(t, eve); a.Allowed {
+	testenv.Value(d.Decide(t.Context(), "api", []decide.Answer{{ID: string(reqs[1].ID), Reason: "not today", Via: "deny"}}))(t)
+	if a := operatortest.Answer(t, eve); a.Allowed {
 		t.Fatalf("%+v", a)
 	}
 	rig.Member("kim", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -167,19 +150,13 @@ func TestStatusOfDamage(t *testing.T) {
 		says string
 	}{
 		"a mailbox is a directory": {func(t *testing.T, o inspect.Operator, _ *operatortest.Rig) {
-			if err := os.MkdirAll(filepath.Join(o.Boxes("api").Dirs()[0], "ann.json"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(filepath.Join(o.Boxes("api").Dirs()[0], "ann.json"), 0o700))
 		}, "ann.json is a directory: mail waits on record"},
 		"something was set aside": {func(t *testing.T, _ inspect.Operator, rig *operatortest.Rig) {
 			dir := rig.State().Dir.Quarantine()
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(dir, 0o700))
 			for _, name := range []string{"config.json-" + time.Now().UTC().Format(mail.StampForm), "old.json-20010101T000000.000Z"} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o600))
 			}
 		}, "(a file of 2 bytes)"},
 		"the registry was edited": {func(_ *testing.T, _ inspect.Operator, rig *operatortest.Rig) {
@@ -203,9 +180,7 @@ func TestStatusWithoutDirectory(t *testing.T) {
 	t.Parallel()
 	o, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
-	if err := os.RemoveAll(o.Root.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(o.Root.TeamDir("api")))
 	rig.Until("a leader notices", func(l *control.Leader) bool { return l.Noticed.Missing() })
 	st, err := o.Status(t.Context(), "api")
 	if err != nil || st.Gone == nil || st.Gone.Path != o.Root.TeamDir("api") || len(st.Members) != 1 {
@@ -221,9 +196,7 @@ func TestForeign(t *testing.T) {
 	op := operatortest.New(t)
 	o := inspect.Of(op)
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	members := []map[string]any{{"name": "team-lead", "agentType": "team-lead"}, {"name": "ann", "isActive": true, "backendType": "in-process"}, {"name": "bob", "isActive": false}, {"name": "eve"}}
 	operatortest.Foreign(t, op, "theirs", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": self.Start}}, members...)
 	operatortest.Foreign(t, op, "dead", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": "1"}}, members...)
@@ -262,10 +235,7 @@ func TestForeignProcess(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)
-	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	for i, c := range []struct {
 		more any
 		pid  int
@@ -286,10 +256,7 @@ func TestForeignProcess(t *testing.T) {
 			more["leadProcess"] = c.more
 		}
 		operatortest.Foreign(t, op, name, more, map[string]any{"name": "team-lead"})
-		tv, err := o.Team(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tv := testenv.Value(o.Team(t.Context(), name))(t)
 		if f := inspect.ForeignProcess(tv.Config); f.PID != c.pid || f.Process != c.life {
 			t.Errorf("%v: %+v", c.more, f)
 		}
@@ -306,9 +273,7 @@ func TestTeams(t *testing.T) {
 	rig.Member("ann", operatortest.Idle)
 	operatortest.Foreign(t, rig.Op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
 	operatortest.Foreign(t, rig.Op, "zero", nil)
-	if err := os.WriteFile(o.Root.ConfigPath("zero"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(o.Root.ConfigPath("zero"), []byte("{"), 0o600))
 	rows, problems, err := o.Teams(t.Context())
 	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Error(), "zero") {
 		t.Errorf("%v, %v", problems, err)
@@ -375,28 +340,20 @@ func TestPeek(t *testing.T) {
 		t.Errorf("%q, %v", lines, err)
 	}
 	f, err := os.OpenFile(p.Log, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer f.Close()
-	if _, err := f.WriteString(" and half\nfour\nfi"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(f.WriteString(" and half\nfour\nfi"))(t)
 	if lines, err := tail.Next(); err != nil || !slices.Equal(lines, []string{" and half", "four"}) {
 		t.Errorf("%q, %v", lines, err)
 	}
 	if rest := tail.Rest(); !slices.Equal(rest, []string{"fi"}) || len(tail.Rest()) != 0 {
 		t.Errorf("%q", rest)
 	}
-	if err := os.Rename(p.Log, p.Log+".1"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(p.Log, p.Log+".1"))
 	if lines, err := tail.Next(); err != nil || len(lines) != 0 {
 		t.Errorf("%q, %v", lines, err)
 	}
-	if err := os.WriteFile(p.Log, []byte("new\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(p.Log, []byte("new\n"), 0o600))
 	if lines, err := tail.Next(); err != nil || !slices.Equal(lines, []string{"new"}) {
 		t.Errorf("%q, %v", lines, err)
 	}
@@ -416,12 +373,8 @@ func TestPeekOfAScreen(t *testing.T) {
 	o, rig := newTeam(t)
 	rig.Joined("ann", record.Cooperative)
 	dir := o.Root.MemberDir("api", "ann")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "output.log"), []byte("\x1b[?1049h\x1b[2J\x1b[1;1Hfirst\x1b[1;1Hagain\x1b[3;1Hthird"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "output.log"), []byte("\x1b[?1049h\x1b[2J\x1b[1;1Hfirst\x1b[1;1Hagain\x1b[3;1Hthird"), 0o600))
 	p, err := o.Peek(t.Context(), "api", "ann", 5)
 	if err != nil || p.Shown != inspect.ShownScreen || !slices.Contains(p.Lines, "again") || slices.Contains(p.Lines, "first") {
 		t.Errorf("%+v, %v", p, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator/inspect"
 	"waggle/record"
@@ -55,9 +56,7 @@ func TestToday(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		if err := os.Chtimes(f, midnight.Add(-time.Hour), midnight.Add(-time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chtimes(f, midnight.Add(-time.Hour), midnight.Add(-time.Hour)))
 	}
 	if u := in.Today(now); u.Input != 60 {
 		t.Errorf("with a journal of yesterday: %+v", u)

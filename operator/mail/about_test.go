@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -35,21 +36,13 @@ func TestInboxRequests(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	b, err := os.ReadFile(tm.Mailbox(protocol.Lead))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var box []json.RawMessage
-	if err := json.Unmarshal(b, &box); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(b, &box))
 	i := slices.IndexFunc(box, func(e json.RawMessage) bool { return strings.Contains(string(e), "rm -rf build") })
 	copied, err := json.Marshal(append(slices.Clone(box), json.RawMessage(strings.ReplaceAll(string(box[i]), "rm -rf build", "ls")), box[i]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(tm.Mailbox(protocol.Lead), copied, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(tm.Mailbox(protocol.Lead), copied, 0o600))
 	with := 0
 	for _, e := range inbox(t, tm, protocol.Lead).Entries {
 		if e.Request != nil {
@@ -59,9 +52,7 @@ func TestInboxRequests(t *testing.T) {
 	if e := asks(); with != 1 || e.Request == nil {
 		t.Errorf("%d messages have the request %+v", with, e)
 	}
-	if _, err := decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: q.Handle, Reason: "no", Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: q.Handle, Reason: "no", Via: "deny"}}))(t)
 	<-answered
 	if e := asks(); e.Request == nil || e.Request.Answer == nil || e.Request.Answer.Decision != record.DecisionDeny || e.Request.Answer.Via != "deny" {
 		t.Errorf("%+v", e.Request)

@@ -1,14 +1,13 @@
 package mail_test
 
 import (
-	"context"
 	"os"
 	"slices"
 	"testing"
 
-	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/mail"
 	"waggle/protocol"
 )
@@ -18,11 +17,7 @@ const abroad protocol.TeamName = "session-1a2b3c4d"
 
 func address(t testing.TB, s string) protocol.Address {
 	t.Helper()
-	a, err := protocol.ParseAddress(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return testenv.Value(protocol.ParseAddress(s))(t)
 }
 
 // send sends a message that must not be refused.
@@ -38,11 +33,7 @@ func send(t testing.TB, r *operatortest.Rig, to, text string) mail.Sent {
 // inbox returns the messages of a mailbox, read or not.
 func inbox(t testing.TB, r *operatortest.Rig, of protocol.MemberName) *mail.Inbox {
 	t.Helper()
-	in, err := mail.Of(r.Op).Inbox(t.Context(), r.Name, of, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return testenv.Value(mail.Of(r.Op).Inbox(t.Context(), r.Name, of, false))(t)
 }
 
 // texts are the texts of an inbox.
@@ -51,17 +42,6 @@ func texts(in *mail.Inbox) (all []string) {
 		all = append(all, e.Text)
 	}
 	return all
-}
-
-// busy is the turn of a member that works until free is called, also when it is told to
-// stop; begun tells that it does.
-func busy() (turn operatortest.Turn, begun <-chan struct{}, free func()) {
-	b, f := make(chan struct{}, 10), make(chan struct{})
-	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
-		b <- struct{}{}
-		<-f
-		return agent.Result{}, ctx.Err()
-	}, b, func() { close(f) }
 }
 
 // states are the states of a message, in order.
@@ -102,9 +82,6 @@ func words(t testing.TB, r *operatortest.Rig, id string) *control.Order {
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Value(os.ReadFile(path))(t)
 	return string(data)
 }

@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -34,9 +35,7 @@ func TestInbox(t *testing.T) {
 		t.Fatalf("%+v", in)
 	}
 	in.Entries = in.Entries[:1]
-	if err := mail.Of(op).MarkRead(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mail.Of(op).MarkRead(t.Context(), in))
 	unread, err := mail.Of(op).Inbox(t.Context(), "api", "bob", true)
 	if err != nil || !slices.Equal(texts(unread), []string{"second"}) || unread.Entries[0].Index != 1 {
 		t.Errorf("%+v, %v", unread, err)
@@ -113,9 +112,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	tm.WriteMailbox(protocol.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, protocol.Lead)
 	for range 2 {
-		if err := mail.Of(op).MarkRead(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, mail.Of(op).MarkRead(t.Context(), in))
 	}
 	after := inbox(t, tm, protocol.Lead)
 	if !after.Entries[0].Read || after.Entries[1].Read {
@@ -126,9 +123,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 		t.Error("the record has other entries than were read")
 	}
 	recs, err := s.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if n := len(slices.DeleteFunc(recs, func(r operator.LogRecord) bool { return r.Kind != record.KindTaken })); n != 1 {
 		t.Errorf("%d records that it was read", n)
 	}
@@ -136,9 +131,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
 	in, err = inside.Inbox(t.Context(), "api", protocol.Lead, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	operatortest.Fails(t, inside.MarkRead(t.Context(), in), operator.Refused, "reading the lead's mailbox was called from inside member ann")
 	if inbox(t, tm, protocol.Lead).Entries[0].Read {
 		t.Error("it is marked all the same")
@@ -161,9 +154,7 @@ func TestMarkReadAbroad(t *testing.T) {
 	}
 	tm.ByFile("ours")
 	tm.WriteMailbox("ours", words)
-	if err := mail.Of(op).MarkRead(t.Context(), inbox(t, tm, "ours")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, "ours")))
 	if left := inbox(t, tm, "ours"); len(left.Entries) != 0 {
 		t.Errorf("%+v", left.Entries)
 	}
@@ -182,9 +173,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 		{"from":"x","text":"new","timestamp":"2026-02-16T10:30:01.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, "bob")
 	got, err := mail.Of(op).Attach(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !strings.Contains(got, "new") || strings.Contains(got, "old") || !strings.Contains(got, "shutdown_request") {
 		t.Errorf("%s", got)
 	}
@@ -242,16 +231,12 @@ func TestArchived(t *testing.T) {
 	write := func(path, text string, read bool) {
 		t.Helper()
 		path = filepath.Join(archive, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		entry := fmt.Sprintf(`{"from":"x","text":%q,"timestamp":"2026-02-16T10:30:00.000Z","read":%v}`, text, read)
 		if strings.HasSuffix(path, ".json") {
 			entry = "[" + entry + "]"
 		}
-		if err := os.WriteFile(path, []byte(entry+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(entry+"\n"), 0o600))
 	}
 	write("bob-20260103T000000.000Z.json", "third", false)
 	write("vanished-20260102T000000.000Z/bob.json", "second", true)
@@ -259,9 +244,7 @@ func TestArchived(t *testing.T) {
 	write("20260104T000000.000Z/bob.json", "first", false) // another copy
 	write("20260105T000000.000Z/team/mailbox/bob.jsonl", "fifth", false)
 	write("mail/bob/0001.jsonl", "moved away", false)
-	if err := os.Chtimes(filepath.Join(archive, "mail/bob/0001.jsonl"), time.Time{}, time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(filepath.Join(archive, "mail/bob/0001.jsonl"), time.Time{}, time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)))
 	write("bobby-20260103T000000.000Z.json", "another's", false)
 	write("bob-nonsense.json", "no time", false)
 	write("notes/bob.json", "no copy", false)
@@ -280,9 +263,7 @@ func TestArchived(t *testing.T) {
 		}
 	}
 	write("bob-20260106T000000.000Z.json", "x", false)
-	if err := os.WriteFile(filepath.Join(archive, "bob-20260106T000000.000Z.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(archive, "bob-20260106T000000.000Z.json"), []byte("{"), 0o600))
 	if in, err := mail.Of(op).Archived(t.Context(), "api", "bob", false); err != nil || len(in.Reports) != 1 || len(in.Entries) != 5 {
 		t.Errorf("%+v, %v", in, err)
 	}
@@ -300,16 +281,10 @@ func TestInboxAfterwards(t *testing.T) {
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	kept := filepath.Join(tm.State().Dir.Archive(), "vanished-20260102T000000.000Z")
-	if err := os.MkdirAll(kept, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(kept, 0o700))
 	send(t, tm, "bob", "before")
-	if err := os.Rename(tm.Mailbox("bob"), filepath.Join(kept, "bob.json")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(tm.Mailbox("bob"), filepath.Join(kept, "bob.json")))
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir("api")))
 	in := inbox(t, tm, "bob")
 	if !in.Gone || !slices.Equal(texts(in), []string{"before"}) || len(in.Reports) != 1 || !strings.Contains(in.Reports[0], "is gone") {
 		t.Errorf("%+v", in)

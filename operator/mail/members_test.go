@@ -8,6 +8,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -82,10 +83,7 @@ func TestAdmitAndDischarge(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	tm.ByFile("ours")
-	cfg, err := op.Listing(t.Context(), abroad)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := testenv.Value(op.Listing(t.Context(), abroad))(t)
 	of := func() (*operator.State, *control.Member) {
 		s, led, err := mail.Of(op).JournalOf(t.Context(), cfg)
 		if err != nil || led {
@@ -98,18 +96,14 @@ func TestAdmitAndDischarge(t *testing.T) {
 	if s.JournalName != operator.OwnJournal || first.Left != nil || first.Trust != record.FileTrust {
 		t.Fatalf("%+v", first)
 	}
-	if err := mail.Of(op).Admit(t.Context(), cfg, team.Member{Name: "ours"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mail.Of(op).Admit(t.Context(), cfg, team.Member{Name: "ours"}))
 	s, second := of()
 	old, ok := s.Lead.ByInstance(first.Instance)
 	if !ok || second.Instance == first.Instance || old.Left == nil || old.Left.How != record.LeftReplaced {
 		t.Errorf("%+v, then %+v", old, second)
 	}
 	operatortest.Fails(t, mail.Of(op).Discharge(t.Context(), cfg, "theirs"), operator.Refused, "theirs was not registered here")
-	if err := mail.Of(op).Discharge(t.Context(), cfg, "ours"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mail.Of(op).Discharge(t.Context(), cfg, "ours"))
 	if _, m := of(); m.Left == nil || m.Left.How != record.LeftReleased {
 		t.Errorf("%+v", m)
 	}
@@ -121,17 +115,11 @@ func TestSigner(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	cfg := func() *team.Config {
-		c, err := op.Registry(t.Context(), abroad)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return testenv.Value(op.Registry(t.Context(), abroad))(t)
 	}
 	signer := func(led bool, as string) (protocol.MemberName, error) {
 		s, _, err := mail.Of(op).JournalOf(t.Context(), cfg())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return mail.Of(op).Signer(t.Context(), s, cfg(), led, as)
 	}
 	if name, err := signer(true, "THEIRS"); name != "theirs" || err != nil {
@@ -161,30 +149,22 @@ func TestLeftover(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	leftover := func(name protocol.TeamName) *operator.State {
-		s, err := mail.Of(op).Leftover(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return testenv.Value(mail.Of(op).Leftover(t.Context(), name))(t)
 	}
 	if leftover("api") != nil || leftover("gone") != nil {
 		t.Error("a team that lives, or none, is left over")
 	}
 	s := tm.State()
-	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+	testenv.Must(t, mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if left := leftover("api"); left == nil || left.Dir.UID != s.Dir.UID {
 		t.Fatalf("%+v", left)
 	}
 	if _, _, err := register(tm, team.Member{Name: "bob"}, false); err == nil || !strings.Contains(err.Error(), "deleting") {
 		t.Errorf("%v", err)
 	}
-	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600))
 	if leftover("api") != nil {
 		t.Error("nothing says whose these files are")
 	}
@@ -199,10 +179,7 @@ func TestArchiveOf(t *testing.T) {
 		t.Errorf("%q, %v", at, err)
 	}
 	operatortest.Abroad(t, op, abroad)
-	cfg, err := op.Listing(t.Context(), abroad)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := testenv.Value(op.Listing(t.Context(), abroad))(t)
 	want := op.Home.Dir(op.RootURL, abroad, operator.UIDOf(cfg)).Archive()
 	if at, err := mail.Of(op).ArchiveOf(nil, cfg); at != want || err != nil || !strings.HasPrefix(at, op.Home.Path) {
 		t.Errorf("%q, not %q, %v", at, want, err)

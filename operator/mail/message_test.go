@@ -26,13 +26,8 @@ import (
 func edit(t *testing.T, r *operatortest.Rig, of protocol.MemberName, change func([]map[string]any) []map[string]any) {
 	t.Helper()
 	var entries []map[string]any
-	if err := json.Unmarshal([]byte(read(t, r.Mailbox(of))), &entries); err != nil {
-		t.Fatal(err)
-	}
-	data, err := jsonobj.Marshal(change(entries))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(read(t, r.Mailbox(of))), &entries))
+	data := testenv.Value(jsonobj.Marshal(change(entries)))(t)
 	r.WriteMailbox(of, string(data))
 }
 
@@ -40,12 +35,10 @@ func edit(t *testing.T, r *operatortest.Rig, of protocol.MemberName, change func
 func let(t *testing.T, r *operatortest.Rig, name protocol.MemberName) {
 	t.Helper()
 	s := r.State()
-	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+	testenv.Must(t, mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		m, _ := s.Lead.Member(name)
 		return s.Lead.Let(m, record.LeftStopped, "by the test"), nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // For a member that another program runs, the mailbox is the evidence of a message's state.
@@ -157,10 +150,7 @@ func TestMessages(t *testing.T) {
 	tm.Task("ann", "quick")
 	send(t, tm, "bob", "second")
 	list := func(all bool) (texts, kinds []string) {
-		ms, err := mail.Of(op).Messages(t.Context(), "api", all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ms := testenv.Value(mail.Of(op).Messages(t.Context(), "api", all))(t)
 		for _, m := range ms {
 			texts, kinds = append(texts, m.Entry.Text), append(kinds, m.Entry.Kind)
 		}
@@ -184,9 +174,7 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	id := send(t, tm, "theirs", "hi").MsgID
-	if err := os.RemoveAll(op.Root.TeamDir(abroad)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(abroad)))
 	m := became(t, tm, id)
 	if is(t, m, mail.Queued, mail.Written); m.Entry.Index != -1 || m.Entry.Text != "hi" || !strings.HasPrefix(m.States[0].Evidence, "journal operator, seq ") {
 		t.Errorf("%+v", m)
@@ -205,9 +193,7 @@ func TestMessageStaysDelivered(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	second := send(t, tm, "theirs", "second").MsgID
-	if err := os.RemoveAll(op.Root.TeamDir(abroad)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(abroad)))
 	if m := became(t, tm, first); m.State != mail.Delivered || m.States[len(m.States)-1].At.IsZero() {
 		t.Errorf("first: %+v", m.States)
 	}
@@ -289,9 +275,7 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	_, err := mail.Of(op).Withdraw(t.Context(), "api", sent[0].MsgID)
 	operatortest.Fails(t, err, operator.Refused, "too late: ann has taken")
 	again, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "instead", Supersedes: sent[0].MsgID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	operatortest.Fails(t, mail.Exit(again), operator.Refused, "too late")
 	if err := mail.Of(op).Await(t.Context(), nil, mail.Delivered, time.Minute); err != nil {
 		t.Errorf("nothing was sent: %v", err)
@@ -319,9 +303,7 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 		{"ann", 0, func(mail.Sent) {}, time.Millisecond, operator.Timeout, mail.Held, "ann: not delivered within 1ms; it is held: it has not started yet"},
 		{"ann", time.Nanosecond, func(mail.Sent) {}, time.Minute, operator.Timeout, mail.Expired, "ann: expired"},
 		{"bob", 0, func(s mail.Sent) {
-			if _, err := mail.Of(op).Withdraw(t.Context(), "api", s.MsgID); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Value(mail.Of(op).Withdraw(t.Context(), "api", s.MsgID))(t)
 		}, time.Minute, operator.Refused, mail.Withdrawn, "bob: withdrawn"},
 		{"cas", 0, func(mail.Sent) { let(t, tm, "cas") }, time.Minute, operator.Died, mail.DeadLetter, "its recipient has ended: stopped"},
 	} {
@@ -411,16 +393,11 @@ func TestWithdrawAndSupersede(t *testing.T) {
 		{"bob", taken.MsgID, "too late", operator.Refused},
 		{"bob", taken.MsgID[:5], taken.MsgID[:5], operator.NotFound},
 	} {
-		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "x", Supersedes: c.id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := testenv.Value(mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "x", Supersedes: c.id}))(t)
 		operatortest.Fails(t, mail.Exit(sent), c.code, c.says)
 	}
 	for _, id := range []string{"aaaaaaa0-2a55-4f2a-9d1e-7f3b0b0f7a11", "aaaaaaa1-2a55-4f2a-9d1e-7f3b0b0f7a11"} {
-		if _, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: id, ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Value(mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: id, ID: id}))(t)
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), "api", "aaaaaaa")
 	operatortest.Fails(t, err, operator.Usage, "begins several messages")
@@ -450,12 +427,8 @@ func TestMessagesBesideABrokenJournal(t *testing.T) {
 	tm.Join("bob")
 	toAnn, toBob := send(t, tm, "ann", "to ann"), send(t, tm, "bob", "to bob")
 	own := tm.State().Dir.JournalOf(string(tm.Instance("bob")))
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(own, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600))
 	o := mail.Of(op)
 	list, err := o.Messages(t.Context(), "api", false)
 	if js := operator.JournalErrors(err); len(js) != 1 || js[0].Owner != "bob" || len(list) != 2 {
@@ -491,9 +464,7 @@ func TestMovedRecords(t *testing.T) {
 	tm.Join("ann")
 	at := tm.State().Dir.Path
 	away := filepath.Join(t.TempDir(), "away")
-	if err := os.Rename(at, away); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(at, away))
 	o := mail.Of(op)
 	for _, to := range []string{"ann", "*", "lead"} {
 		if sent, err := o.Send(t.Context(), "api", mail.Message{To: address(t, to), Text: "hello"}); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), at) {
@@ -509,8 +480,6 @@ func TestMovedRecords(t *testing.T) {
 	if _, err := os.Lstat(at); !os.IsNotExist(err) {
 		t.Errorf("%s was made: %v", at, err)
 	}
-	if err := os.Rename(away, at); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(away, at))
 	send(t, tm, "ann", "hello")
 }

@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -160,12 +161,10 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 	tm.ByFile("file")
 	tm.Member("left", operatortest.Idle)
 	s, gone := tm.State(), tm.Instance("left")
-	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+	testenv.Must(t, mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		m, _ := s.Lead.ByInstance(gone)
 		return s.Lead.Let(m, record.LeftStopped, "by the test"), nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, c := range []struct {
 		to, says string
 		want     mail.Delivery
@@ -195,14 +194,12 @@ func TestSendSaysWhatBringsAMemberBack(t *testing.T) {
 	tm.Enlist(s, "waits")
 	tm.Runs(s, dead, gone(t))
 	joined, _ := s.Lead.ByInstance(tm.Instance("joined"))
-	if err := mail.Of(op).Append(t.Context(), s, func() (ds []journal.Draft, _ error) {
+	testenv.Must(t, mail.Of(op).Append(t.Context(), s, func() (ds []journal.Draft, _ error) {
 		for _, m := range []*control.Member{left, unlisted, joined} {
 			ds = append(ds, s.Lead.Let(m, record.LeftStopped, "by the test")...)
 		}
 		return ds, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	reg, err := team.Open(op.Root, "api", team.Options{})
 	if err == nil {
 		err = reg.Remove(t.Context(), "unlisted", time.Now())
@@ -241,10 +238,7 @@ func TestSendSaysWhatBringsAMemberBack(t *testing.T) {
 // gone is a process that has ended.
 func gone(t *testing.T) spawn.Identity {
 	t.Helper()
-	p, err := spawn.ProcessBackend().Start(t.Context(), spawn.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir(), Log: t.TempDir() + "/log"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testenv.Value(spawn.ProcessBackend().Start(t.Context(), spawn.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir(), Log: t.TempDir() + "/log"}))(t)
 	<-p.Done()
 	return p.Identity()
 }
@@ -253,7 +247,7 @@ func TestSendToABusyMember(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
-	turn, begun, free := busy()
+	turn, begun, free := operatortest.Busy()
 	defer free()
 	tm.Member("ann", turn)
 	tm.Task("ann", "long")
@@ -298,9 +292,7 @@ func TestSendWithoutAMailbox(t *testing.T) {
 		{func() error { return errors.Join(os.Remove(tm.Mailbox("ann")), os.Mkdir(tm.Mailbox("ann"), 0o700)) }, mail.Queued, "its mailbox cannot be used"},
 		{func() error { return os.RemoveAll(op.Root.TeamDir("api")) }, mail.Queued, "the team's directory is gone"},
 	} {
-		if err := c.wreck(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.wreck())
 		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "still here?"})
 		if err != nil || sent[0].State != c.state || sent[0].Err() != nil || !strings.Contains(sent[0].Detail, c.says) {
 			t.Fatalf("%+v, %v", sent, err)
@@ -414,9 +406,7 @@ func TestBridge(t *testing.T) {
 	_, err = mail.Of(op).RegisterBridge(ctx, "gone", "ed")
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 	b, err := mail.Of(op).RegisterBridge(ctx, "api", "ed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got := send(t, tm, "bridge:ed", "to the editor")
 	unread, err := b.Unread(ctx)
 	if err != nil || len(unread) != 1 || unread[0].Text != "to the editor" || unread[0].From != string(protocol.Lead) || got.State != mail.Written {
@@ -426,9 +416,7 @@ func TestBridge(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	operatortest.Fails(t, b.Take(ctx, "nonsense"), operator.Usage, "nonsense")
-	if err := b.Take(ctx, unread[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.Take(ctx, unread[0].ID))
 	if again, err := b.Unread(ctx); err != nil || len(again) != 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -439,9 +427,7 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	file := op.Root.Path + "/file"
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	for _, c := range []struct {
 		to   string
 		code operator.Kind
@@ -468,13 +454,9 @@ func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 	tm.ByFile("bob")
 	one := send(t, tm, "bob", "hi")
 	refused, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Want: mail.Acknowledged})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	missing, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bridge:ed"), Text: "hi"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range []struct {
 		sent []mail.Sent
 		code operator.Kind
@@ -524,10 +506,7 @@ func TestExtras(t *testing.T) {
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	env := protocol.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
 	for _, s := range []*operator.State{nil, tm.State()} {
-		got, err := mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testenv.Value(mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)}))(t)
 		_, meta := got.Member("metadata")
 		if _, second := got.Member("messageId"); !meta || second != (s != nil) || got.Text != "hi" {
 			t.Errorf("%s", got.AppendJSON(nil))

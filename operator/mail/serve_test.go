@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -58,11 +59,7 @@ func TestServe(t *testing.T) {
 		t.Helper()
 		sender := op
 		sender.Token = token
-		sent, err := mail.Of(sender).Send(t.Context(), "", mail.Message{To: address(t, e.URL+"/v1/"+to), Text: "by http"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sent
+		return testenv.Value(mail.Of(sender).Send(t.Context(), "", mail.Message{To: address(t, e.URL+"/v1/"+to), Text: "by http"}))(t)
 	}
 	if sent := post("", "api/bob"); mail.Exit(sent) != nil || sent[0].State != mail.Written {
 		t.Errorf("%+v", sent)
@@ -76,9 +73,7 @@ func TestServe(t *testing.T) {
 		t.Error("a wrong token was taken")
 	}
 	recs, err := tm.State().Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	last := recs[len(recs)-1]
 	if last.Kind != record.KindUnverified || !strings.Contains(string(last.Body), "connection refused") || !strings.Contains(string(last.Body), `"http#`) {
 		t.Errorf("%s %s", last.Kind, last.Body)
@@ -120,13 +115,9 @@ func TestServeRefuses(t *testing.T) {
 		operatortest.Fails(t, mail.Of(op).Serve(t.Context(), c.so), operator.Usage, c.says)
 	}
 	place := op.Home.Endpoint()
-	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(place), 0o700))
 	for data, says := range map[string]string{"{": place, `{"v":2,"token":"x"}`: "version 2 is not known"} {
-		if err := os.WriteFile(place, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(place, []byte(data), 0o600))
 		operatortest.Fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.Failed, says)
 		if got := read(t, place); got != data {
 			t.Errorf("it was overwritten: %s", got)

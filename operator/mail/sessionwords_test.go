@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/claude/session"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -23,18 +24,11 @@ import (
 // registerSession makes the process of this test a session of a client without a socket.
 func registerSession(t *testing.T, name string) (config string) {
 	t.Helper()
-	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	config = t.TempDir()
-	if err := os.MkdirAll(filepath.Join(config, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Join(config, "sessions"), 0o700))
 	text := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"idle","name":%q}`, id.PID, id.Start, name)
-	if err := os.WriteFile(filepath.Join(config, "sessions", fmt.Sprint(id.PID, ".json")), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(config, "sessions", fmt.Sprint(id.PID, ".json")), []byte(text), 0o600))
 	return config
 }
 
@@ -98,13 +92,9 @@ func TestSaid(t *testing.T) {
 		t.Fatalf("%+v", rows)
 	}
 	said := session.Said{MsgID: someID, SHA256: record.HashText("hi"), Bytes: 2, From: "operator", Socket: "/s", State: string(mail.Queued)}
-	if err := store.BeginSaying(t.Context(), op.Writer(), rows[0], said); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.BeginSaying(t.Context(), op.Writer(), rows[0], said))
 	said.State, said.Detail = string(mail.Written), "read"
-	if err := store.Say(t.Context(), op.Writer(), rows[0].ID, said); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Say(t.Context(), op.Writer(), rows[0].ID, said))
 	for _, id := range []string{someID, someID[:8]} {
 		got, err := mail.Of(op).Said(id)
 		if err != nil || len(got) != 1 {
@@ -150,18 +140,14 @@ func TestAddresses(t *testing.T) {
 	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", protocol.Lead)
 	operatortest.Fails(t, err, operator.NotFound, "gone")
 	socket, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if at, err := mail.Of(op).SocketAddress(t.Context(), "api", protocol.Lead); err != nil || at != "uds:"+socket.Path() {
 		t.Errorf("%q, %v", at, err)
 	}
 	if at, err := mail.Of(op).Addresses(s); err != nil || len(at) != 1 || at[transport.OperatorSocket] != "uds:"+socket.Path() {
 		t.Errorf("%v, %v", at, err)
 	}
-	if err := socket.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, socket.Close())
 	if at, err := mail.Of(op).Addresses(s); err != nil || len(at) != 0 {
 		t.Errorf("%v, %v", at, err)
 	}

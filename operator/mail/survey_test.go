@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/mail"
 	"waggle/record"
 )
@@ -31,10 +32,7 @@ func TestInterruptedLook(t *testing.T) {
 	tm.Join("ann")
 	tm.Join("bob")
 	sent := []mail.Sent{send(t, tm, "ann", "hi"), send(t, tm, "bob", "hi")}
-	l, err := mail.NewLooker(t.Context(), mail.Of(op), tm.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Value(mail.NewLooker(t.Context(), mail.Of(op), tm.Name))(t)
 	for n := 0; ; n++ {
 		if n == 1000 {
 			t.Fatal("no look ever ended")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
@@ -31,11 +32,9 @@ func TestArchive(t *testing.T) {
 			r, s := rig(t)
 			o := process.Of(r.Op)
 			_, id := r.Sleeper(s, "ann")
-			if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A"}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Value(board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A"}))(t)
 			_, err := o.Archive(t.Context(), s, how)
-			code(t, "ann runs", err, operator.Refused)
+			operatortest.Is(t, "ann runs", err, operator.Refused, "")
 			if err == nil || !strings.Contains(err.Error(), "ann runs as process") || s.Lead.Ended != nil {
 				t.Errorf("%v", err)
 			}
@@ -44,9 +43,7 @@ func TestArchive(t *testing.T) {
 			}
 			r.Enlist(s, "bob")
 			place, err := o.Archive(t.Context(), s, how)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if m, _ := s.Lead.Member("bob"); m.Left == nil || m.Left.How != how || s.Lead.Ended == nil || s.Lead.Ended.How != how {
 				t.Errorf("bob %+v, the team %+v", m.Left, s.Lead.Ended)
 			}
@@ -72,7 +69,7 @@ func TestArchiveWhileLed(t *testing.T) {
 		}
 		began := time.Now()
 		_, err = o.Archive(t.Context(), s, process.EndedDown)
-		code(t, "somebody leads", err, operator.Locked)
+		operatortest.Is(t, "somebody leads", err, operator.Locked, "")
 		if d := time.Since(began); !errors.Is(err, leader.ErrLeading) || d < 3*time.Second || d > 4*time.Second { // the bubble's clock
 			t.Errorf("after %s: %v", d, err)
 		}
@@ -80,16 +77,14 @@ func TestArchiveWhileLed(t *testing.T) {
 			t.Errorf("to lead it: %v", err)
 		}
 		err = o.EndAll(t.Context(), s, brief, false, nil)
-		code(t, "to end it", err, operator.Locked)
+		operatortest.Is(t, "to end it", err, operator.Locked, "")
 		over := make(chan error)
 		go func() {
 			time.Sleep(time.Second) // the bubble's clock: a pass that takes long
 			over <- release()
 		}()
 		free, err := o.HoldLease(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := errors.Join(<-over, free()); err != nil {
 			t.Error(err)
 		}
@@ -125,21 +120,21 @@ func TestPutAway(t *testing.T) {
 		code  operator.Kind
 	}{
 		"whole":              {func(*testing.T, *operatortest.Rig, *operator.State) {}, "config.json", 0},
-		"without a registry": {func(t *testing.T, r *operatortest.Rig, s *operator.State) { must(t, os.Remove(config(r))) }, "inboxes", 0},
+		"without a registry": {func(t *testing.T, r *operatortest.Rig, s *operator.State) { testenv.Must(t, os.Remove(config(r))) }, "inboxes", 0},
 		"with a broken one": {func(t *testing.T, r *operatortest.Rig, s *operator.State) {
-			must(t, os.WriteFile(config(r), []byte("{"), 0o600))
+			testenv.Must(t, os.WriteFile(config(r), []byte("{"), 0o600))
 		}, "config.json", 0},
 		"without anything": {func(t *testing.T, r *operatortest.Rig, s *operator.State) {
-			must(t, os.RemoveAll(r.Op.Root.TeamDir("api")))
+			testenv.Must(t, os.RemoveAll(r.Op.Root.TeamDir("api")))
 		}, "", 0},
 		"with a file instead":  {func(t *testing.T, r *operatortest.Rig, s *operator.State) { replace(t, r.Op.Root.TeamDir("api")) }, "api", 0},
 		"with a file as tasks": {func(t *testing.T, r *operatortest.Rig, s *operator.State) { replace(t, r.Op.Root.TasksDir("api")) }, "api", 0},
 		"of another team": {func(t *testing.T, r *operatortest.Rig, s *operator.State) {
 			b, err := os.ReadFile(config(r))
-			must(t, err)
+			testenv.Must(t, err)
 			uid := s.Dir.UID
 			text := strings.NewReplacer(session(string(uid)), "00000000-0000-4000-8000-000000000000").Replace(string(b))
-			must(t, os.WriteFile(config(r), []byte(text), 0o600))
+			testenv.Must(t, os.WriteFile(config(r), []byte(text), 0o600))
 		}, "", operator.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +144,7 @@ func TestPutAway(t *testing.T) {
 			operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: process.EndedDown}})
 			c.spoil(t, r, s)
 			place, err := o.PutAway(t.Context(), s, false)
-			code(t, name, err, c.code)
+			operatortest.Is(t, name, err, c.code, "")
 			if err != nil {
 				if !there(config(r)) {
 					t.Error("its files were moved")
@@ -204,14 +199,14 @@ func TestFreeLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rig(t)
 		o := process.Of(r.Op)
-		must(t, o.FreeLease(t.Context(), s))
+		testenv.Must(t, o.FreeLease(t.Context(), s))
 		release, held, err := s.Dir.TryLead()
 		if err != nil || !held {
 			t.Fatal(held, err)
 		}
 		defer func() { _ = release() }()
 		began := time.Now()
-		must(t, o.FreeLease(t.Context(), s))
+		testenv.Must(t, o.FreeLease(t.Context(), s))
 		if led, err := o.IsLed(s); led || err != nil || time.Since(began) < time.Second { // the bubble's clock
 			t.Errorf("it is led: %v, %v, after %s", led, err, time.Since(began))
 		}
@@ -227,14 +222,12 @@ func TestMailLeft(t *testing.T) {
 	if names, err := o.LeftMail(t.Context(), ""); err != nil || len(names) != 0 {
 		t.Errorf("nothing is left: %v, %v", names, err)
 	}
-	if _, err := o.Archive(t.Context(), s, process.EndedDown); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(o.Archive(t.Context(), s, process.EndedDown))(t)
 	write := func(name protocol.TeamName) {
 		t.Helper()
 		dir := filepath.Join(r.Op.Root.TeamDir(name), "inboxes")
-		must(t, os.MkdirAll(dir, 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte("[]"), 0o600))
+		testenv.Must(t, os.MkdirAll(dir, 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, "ann.json"), []byte("[]"), 0o600))
 	}
 	write("api")
 	write("web")
@@ -259,20 +252,13 @@ func TestMailLeft(t *testing.T) {
 	if place, err := o.MailLeft(t.Context(), "web"); place != "" || err != nil {
 		t.Errorf("nothing is left: %s, %v", place, err)
 	}
-	must(t, os.WriteFile(r.Op.Root.TeamDir("web"), []byte("x"), 0o600))
+	testenv.Must(t, os.WriteFile(r.Op.Root.TeamDir("web"), []byte("x"), 0o600))
 	if place, err := o.MailLeft(t.Context(), "web"); err != nil || place == "" || there(r.Op.Root.TeamDir("web")) {
 		t.Errorf("a file in the way: %s, %v", place, err)
 	}
 	var missing *team.NotFoundError
 	if _, err := o.GC(t.Context(), "apo", false); !errors.As(err, &missing) || !slices.Equal(missing.Near, []string{"api"}) {
 		t.Errorf("a team that never was: %v", err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -288,14 +274,14 @@ func session(uid string) string {
 // replace puts a file in the place of a directory.
 func replace(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.RemoveAll(dir))
-	must(t, os.WriteFile(dir, []byte("x"), 0o600))
+	testenv.Must(t, os.RemoveAll(dir))
+	testenv.Must(t, os.WriteFile(dir, []byte("x"), 0o600))
 }
 
 // holds reports something of a name below a directory.
 func holds(t *testing.T, dir, name string) (found bool) {
 	t.Helper()
-	must(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		found = found || strings.Contains(filepath.Base(path), name)
 		return err
 	}))

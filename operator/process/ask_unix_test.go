@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -33,10 +34,7 @@ func (a asked) Pinged(context.Context) error             { return a.ill }
 // serve serves the operator's socket of a team in this process.
 func serve(t *testing.T, op operator.Operator, s *operator.State, h transport.Host) {
 	t.Helper()
-	so, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: s.Team, Host: h, Rand: op.Minter.Rand, Now: op.Minter.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	so := testenv.Value(transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: s.Team, Host: h, Rand: op.Minter.Rand, Now: op.Minter.Now}))(t)
 	done := make(chan error, 1)
 	go func() { done <- so.Serve(context.Background()) }()
 	t.Cleanup(func() { so.Close(); <-done })
@@ -46,16 +44,11 @@ func serve(t *testing.T, op operator.Operator, s *operator.State, h transport.Ho
 // socket that somebody else serves.
 func TestAskLeader(t *testing.T) {
 	t.Parallel()
-	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	signalled := func(sig syscall.Signal) func(*testing.T) spawn.Identity {
 		return func(t *testing.T) spawn.Identity {
 			id := operatortest.Process(t)
-			if err := syscall.Kill(id.PID, sig); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, syscall.Kill(id.PID, sig))
 			t.Cleanup(func() { _ = syscall.Kill(id.PID, syscall.SIGCONT) })
 			return id
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -29,9 +30,7 @@ func TestResolveBackend(t *testing.T) {
 		dir := t.TempDir()
 		for _, p := range programs {
 			name := p[strings.LastIndexByte(p, ' ')+1:]
-			if err := testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\n"+answers[p]+"\n")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\n"+answers[p]+"\n")))
 		}
 		return "PATH=" + dir
 	}
@@ -71,7 +70,7 @@ func TestResolveBackend(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 		if c.hint != "" {
-			code(t, c.name, err, operator.Failed)
+			operatortest.Is(t, c.name, err, operator.Failed, "")
 			var e *operator.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Advice, c.hint) {
 				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
@@ -79,5 +78,5 @@ func TestResolveBackend(t *testing.T) {
 		}
 	}
 	_, err := process.ResolveBackend(t.Context(), nil, "docker", true)
-	code(t, "docker", err, operator.Usage)
+	operatortest.Is(t, "docker", err, operator.Usage, "")
 }

@@ -13,6 +13,7 @@ import (
 	"waggle/home"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -27,18 +28,13 @@ func damaged(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn
 	r, s := rig(t)
 	ids := map[string]spawn.Identity{}
 	_, ids["ann"] = r.Sleeper(s, "ann")
-	lines, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := testenv.Value(os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")))(t)
 	r.Enlist(s, "lost")
 	m, id := r.Sleeper(s, "bob") // behind the break
 	ids["bob"] = id
 	// The home.Started of bob's worker names the process.
-	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "bob", ID: id}); err != nil {
-		t.Fatal(err)
-	}
-	spoil(t, s, strings.Count(string(lines), "\n")+1)
+	testenv.Must(t, s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "bob", ID: id}))
+	operatortest.Spoil(t, s.Dir.LeaderJournal(), strings.Count(string(lines), "\n")+1)
 	return r, s, ids
 }
 
@@ -62,9 +58,7 @@ func TestOpenDamaged(t *testing.T) {
 		}
 	}
 	before, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	operatortest.Append(t, r.Op, w, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "x"}})
 	if after, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")); err != nil || string(after) != string(before) {
 		t.Errorf("the journal was written: %v", err)
@@ -84,10 +78,8 @@ func TestDamagedWithoutFirstRecord(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
 	m, id := r.Sleeper(s, "ann")
-	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "ann", ID: id}); err != nil {
-		t.Fatal(err)
-	}
-	spoil(t, s, 1)
+	testenv.Must(t, s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "ann", ID: id}))
+	operatortest.Spoil(t, s.Dir.LeaderJournal(), 1)
 	w, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
 	if err != nil || w == nil || w.Dir.Path != s.Dir.Path {
 		t.Fatal(w, err)
@@ -113,14 +105,10 @@ func TestDownOfDamaged(t *testing.T) {
 		}
 	}
 	led := operatortest.Process(t)
-	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Name: "team-lead", ID: led}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Name: "team-lead", ID: led}))
 	said := &operatortest.Heard{}
 	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Note: said.Note})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, id := range ids {
 		if id.Alive() {
 			t.Errorf("%s runs", name)
@@ -141,7 +129,7 @@ func TestDownOfDamaged(t *testing.T) {
 		t.Errorf("no archive %s", d.Archive)
 	}
 	_, err = o.Down(t.Context(), "api", process.StopOptions{Force: true})
-	code(t, "again", err, operator.NotFound)
+	operatortest.Is(t, "again", err, operator.NotFound, "")
 }
 
 // TestDamagedByWordsOfProcesses: OpenDamaged uses each home.Started that a process has written beside the
@@ -151,15 +139,15 @@ func TestDamagedByWordsOfProcesses(t *testing.T) {
 	t.Parallel()
 	r, s, ids := damaged(t)
 	before, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
-	must(t, err)
+	testenv.Must(t, err)
 	ann, _ := before.Lead.Member("ann")
 	newer, eve, dead := operatortest.Process(t), operatortest.Process(t), gone(t)
 	for _, p := range []home.Started{{Instance: ann.Instance, Name: "ann", ID: newer}, {Instance: "e1", Name: "eve", ID: eve}, {Instance: "f1", Name: "fay", ID: dead}} {
 		p.Team, p.Root = "api", r.Op.RootURL
-		must(t, s.Dir.NoteStarted(p))
+		testenv.Must(t, s.Dir.NoteStarted(p))
 	}
 	w, err := process.Of(r.Op).OpenDamaged(t.Context(), "api")
-	must(t, err)
+	testenv.Must(t, err)
 	for name, id := range map[protocol.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
 		if m, ok := w.Lead.Member(name); !ok || m.Process == nil || m.Process.ID != id {
 			t.Errorf("%s: %+v", name, m)
@@ -173,7 +161,7 @@ func TestDamagedByWordsOfProcesses(t *testing.T) {
 	if err != nil || rung != spawn.RungTerm || ids["bob"].Alive() || !eve.Alive() {
 		t.Errorf("bob: %s, %v", rung, err)
 	}
-	must(t, process.Of(r.Op).EndDamagedMembers(t.Context(), w))
+	testenv.Must(t, process.Of(r.Op).EndDamagedMembers(t.Context(), w))
 	if newer.Alive() || eve.Alive() || len(w.Lead.Live()) != 0 {
 		t.Errorf("they run: %v, %v", newer.Alive(), eve.Alive())
 	}
@@ -203,7 +191,7 @@ func TestUnrecorded(t *testing.T) {
 		t.Errorf("told %+v", said.All())
 	}
 	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
-	code(t, "inside", err, operator.Failed)
+	operatortest.Is(t, "inside", err, operator.Failed, "")
 	led := operatortest.Process(t)
 	operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: led}})
 	d, err := process.DownUnrecorded(process.Of(r.Op), t.Context(), s, so, full)
@@ -266,12 +254,12 @@ func TestStopOfDamaged(t *testing.T) {
 		t.Errorf("told %+v", said.All())
 	}
 	end, err = process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{})
-	code(t, "one without a process", err, 0)
+	operatortest.Is(t, "one without a process", err, 0, "")
 	if end == nil || end.How != record.LeftDied || end.Step != spawn.RungGone {
 		t.Errorf("%+v", end)
 	}
 	_, err = process.Of(r.Op).Stop(t.Context(), "api", "eve", process.StopOptions{})
-	code(t, "nobody", err, operator.NotFound)
+	operatortest.Is(t, "nobody", err, operator.NotFound, "")
 }
 
 // TestGCOfDamaged: GC leaves everything of a team whose journal cannot be read, and reports the team's
@@ -307,8 +295,8 @@ func TestDamagedWork(t *testing.T) {
 	ann := r.Enlist(s, "ann", inTree(repo))
 	idle := r.Enlist(s, "bob", inTree(repo)).Worktree.Path
 	work := filepath.Join(ann.Worktree.Path, "work")
-	must(t, os.WriteFile(work, []byte("mine"), 0o600))
-	spoil(t, s, 3)
+	testenv.Must(t, os.WriteFile(work, []byte("mine"), 0o600))
+	operatortest.Spoil(t, s.Dir.LeaderJournal(), 3)
 	o := process.Of(r.Op)
 	said := &operatortest.Heard{}
 	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Note: said.Note})
@@ -327,7 +315,7 @@ func TestDamagedWork(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	must(t, os.Remove(work))
+	testenv.Must(t, os.Remove(work))
 	if c, err := o.GC(t.Context(), "api", true); err != nil || len(c.Found) != 1 || !c.Found[0].Done || there(ann.Worktree.Path) {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -61,9 +61,7 @@ func TestGC(t *testing.T) {
 	own := operatortest.Process(t, mark(s, bob))
 	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftDied))
 	c, err := o.GC(t.Context(), "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, want := kinds(c), []string{"process ann", "process ann"}; !slices.Equal(got, want) || c.Undone() != 2 {
 		t.Fatalf("%q, want %q", got, want)
 	}
@@ -148,12 +146,12 @@ func TestGCOfFiles(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
 	o := process.Of(r.Op)
-	must(t, os.MkdirAll(s.Dir.Processes(), 0o700))
+	testenv.Must(t, os.MkdirAll(s.Dir.Processes(), 0o700))
 	old, fresh := filepath.Join(s.Dir.Processes(), "a.start.json"), filepath.Join(s.Dir.Processes(), "b.start.json")
 	for _, path := range []string{old, fresh} {
-		must(t, os.WriteFile(path, []byte("{}"), 0o600))
+		testenv.Must(t, os.WriteFile(path, []byte("{}"), 0o600))
 	}
-	must(t, os.Chtimes(old, time.Now(), time.Now().Add(-2*time.Minute)))
+	testenv.Must(t, os.Chtimes(old, time.Now(), time.Now().Add(-2*time.Minute)))
 	c, err := o.GC(t.Context(), "api", true)
 	if err != nil || len(c.Found) != 1 || c.Found[0].Kind != process.GarbageHandover || c.Found[0].Path != old || there(old) || !there(fresh) {
 		t.Errorf("%q, %v", kinds(c), err)
@@ -164,10 +162,10 @@ func TestGCOfFiles(t *testing.T) {
 func toolOf(t *testing.T, s *operator.State, m *control.Member, id spawn.Identity) (path string) {
 	t.Helper()
 	b, err := jsonobj.Marshal(map[string]any{"id": id, "argv": []string{"make", "all"}})
-	must(t, err)
-	must(t, os.MkdirAll(s.Dir.Tools(), 0o700))
+	testenv.Must(t, err)
+	testenv.Must(t, os.MkdirAll(s.Dir.Tools(), 0o700))
 	path = filepath.Join(s.Dir.Tools(), fmt.Sprintf("%s-%d.json", m.Instance, id.PID))
-	must(t, os.WriteFile(path, b, 0o600))
+	testenv.Must(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -190,18 +188,14 @@ func TestTools(t *testing.T) {
 	if c, err := o.GC(t.Context(), "api", false); err != nil || len(c.Found) != 0 {
 		t.Errorf("of a member that runs: %q, %v", kinds(c), err)
 	}
-	if _, err := spawn.Stop(t.Context(), id, spawn.Grace{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(spawn.Stop(t.Context(), id, spawn.Grace{}))(t)
 	c, err := o.GC(t.Context(), "api", false)
 	if err != nil || !slices.Equal(kinds(c), []string{"command ann"}) || !strings.Contains(c.Found[0].Why, "it is in the group of a command whose worker, pid") {
 		t.Errorf("%q, %v", kinds(c), err)
 	}
 	orphan := operatortest.Process(t, mark(s, ann), fmt.Sprintf("WAGGLE_COMMAND=%d.1.1", os.Getpid())) // of a program that had this number once
 	marked, err := spawn.AllMarked()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	said := &operatortest.Heard{}
 	process.Sweeps(s, said.Note)
 	if signs, err := o.LeftTools(s, ann, marked); err != nil || len(signs) != 2 || signs[1].PID != orphan.PID {
@@ -296,7 +290,7 @@ func repository(t *testing.T) (dir string) {
 	t.Helper()
 	git := testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "first"}} {
 		cmd := exec.Command(git, args...)
 		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
@@ -314,11 +308,11 @@ func TestWorktrees(t *testing.T) {
 	repo := repository(t)
 	r, s := rig(t)
 	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo, teamfile.Begin{}, nil)
-	code(t, "without a place", err, operator.Usage)
+	operatortest.Is(t, "without a place", err, operator.Usage, "")
 	r.Op.Worktrees = t.TempDir()
 	o := process.Of(r.Op)
 	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir(), teamfile.Begin{}, nil)
-	code(t, "outside of a checkout", err, operator.Failed)
+	operatortest.Is(t, "outside of a checkout", err, operator.Failed, "")
 	ann := r.Enlist(s, "ann", inTree(repo))
 	bob := r.Enlist(s, "bob", inTree(repo))
 	if ann.Worktree == nil || !there(ann.Worktree.Path) || ann.Worktree.Branch != "waggle/api/ann" || ann.Cwd != ann.Worktree.Path {
@@ -331,18 +325,18 @@ func TestWorktrees(t *testing.T) {
 	if err := o.DropWorktree(t.Context(), s, tree); err != nil || there(tree.Path) {
 		t.Errorf("dropped: %v", err)
 	}
-	must(t, os.WriteFile(filepath.Join(bob.Worktree.Path, "work"), []byte("x"), 0o600))
+	testenv.Must(t, os.WriteFile(filepath.Join(bob.Worktree.Path, "work"), []byte("x"), 0o600))
 	said := &operatortest.Heard{}
 	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
 		t.Errorf("of present members: %v", err)
 	}
 	client := exec.Command("sleep", "600")
-	must(t, client.Start())
+	testenv.Must(t, client.Start())
 	t.Cleanup(func() { _ = client.Process.Kill() })
 	id, err := spawn.Identify(client.Process.Pid)
-	must(t, err)
+	testenv.Must(t, err)
 	taken, err := s.Lead.Borrow(ann, record.Borrowed{By: id}, true)
-	must(t, err)
+	testenv.Must(t, err)
 	operatortest.Append(t, r.Op, s, append(taken, left(ann.Instance, record.LeftStopped), left(bob.Instance, record.LeftStopped))...)
 	if err := o.TidyWorktrees(t.Context(), o.Reporter(s, said.Note)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 2 || !strings.Contains(s.Kept[0].Why, "a person has its session open there") {
 		t.Errorf("of a member whose session a person has: %+v, %v", s.Kept, err)
@@ -350,7 +344,7 @@ func TestWorktrees(t *testing.T) {
 	if c, err := o.GC(t.Context(), "api", true); err != nil || c.Undone() != 0 || !there(ann.Worktree.Path) || !strings.Contains(keptWhy(c), "worktree ann: a person has") {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
 	}
-	must(t, client.Process.Kill())
+	testenv.Must(t, client.Process.Kill())
 	_ = client.Wait() // it was killed
 	c, err := o.GC(t.Context(), "api", false)
 	if err != nil || !slices.Equal(kinds(c), []string{"worktree ann"}) || !strings.Contains(keptWhy(c), "worktree bob: 1 uncommitted file") {
@@ -370,7 +364,7 @@ func TestWorktrees(t *testing.T) {
 	if out, err := commit.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	must(t, os.RemoveAll(bob.Worktree.Path)) // by hand; the commit is there still
+	testenv.Must(t, os.RemoveAll(bob.Worktree.Path)) // by hand; the commit is there still
 	if c, err := o.GC(t.Context(), "api", true); err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "worktree bob: 1 unpushed commit, its directory is gone") {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
 	}

@@ -21,15 +21,10 @@ func TestPaneStates(t *testing.T) {
 	r, s := rig(t)
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")
-	if err := testenv.Executable(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\necho \"$*\" >> "+said+"\n")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\necho \"$*\" >> "+said+"\n")))
 	op := r.Op
 	op.Environ = []string{"PATH=" + dir + ":/usr/bin:/bin"}
-	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	p := process.Of(op).Panes(s)
 	ctx, stop := context.WithCancel(t.Context())
 	defer p.Wg.Wait()

@@ -1,17 +1,14 @@
 package process_test
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
-	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/record"
@@ -22,13 +19,7 @@ func TestTeller(t *testing.T) {
 	t.Parallel()
 	r, _ := rig(t)
 	o := process.Of(r.Op)
-	r.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
-		return agent.Result{Failed: !out.Allowed}, err
-	})
-	if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	r.Asks("ann", operatortest.Bash("make"))
 	s := r.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
 	said, late := &operatortest.Heard{}, &operatortest.Heard{}
 	var died []string
@@ -40,9 +31,7 @@ func TestTeller(t *testing.T) {
 		t.Errorf("told %+v, and %+v", said.All(), late.All())
 	}
 	q := s.Lead.Pending()[0]
-	if _, err := decide.Of(r.Op).Decide(t.Context(), "api", []decide.Answer{{ID: string(q.ID), Reason: "not now", Via: "deny"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(decide.Of(r.Op).Decide(t.Context(), "api", []decide.Answer{{ID: string(q.ID), Reason: "not now", Via: "deny"}}))(t)
 	again := time.Now().Add(time.Hour)
 	bob, eve := r.Enlist(s, "bob"), r.Enlist(s, "eve")
 	r.Runs(s, bob, gone(t))

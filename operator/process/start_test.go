@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/json/jsonobj"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
@@ -48,13 +49,11 @@ func TestStartWorker(t *testing.T) {
 		t.Errorf("%s, %v", word, err)
 	}
 	m := r.Enlist(s, "ann", func(m *teamfile.FileMember) { m.Backend, m.Color = "own", "purple" }, inTree(repo))
-	must(t, os.RemoveAll(m.Worktree.Path)) // it is put back
+	testenv.Must(t, os.RemoveAll(m.Worktree.Path)) // it is put back
 	r.Op.Environ = append(r.Op.Environ, "TMUX=/s,1,0", "TMUX_PANE=%0", "CLAUDE_CODE_MESSAGING_TOKEN=x", "GIT_DIR="+repo, "WAGGLE_SOCKET=/s", "ANTHROPIC_API_KEY=k")
 	o = process.Of(r.Op)
 	p, err := o.StartWorker(t.Context(), nil, s, m.Instance, "ann", "/elsewhere", filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if <-p.Done(); p.Exit().Code != 7 {
 		t.Errorf("%+v", p.Exit())
 	}
@@ -72,17 +71,17 @@ func TestStartWorker(t *testing.T) {
 	r.Op.Environ = []string{"PATH=/nowhere"}
 	bob := r.Enlist(s, "bob", func(m *teamfile.FileMember) { m.Backend = operator.BackendTmux })
 	_, err = process.Of(r.Op).StartWorker(t.Context(), nil, s, bob.Instance, "bob", bob.Cwd, filepath.Join(t.TempDir(), "log"))
-	code(t, "without tmux", err, operator.Failed)
+	operatortest.Is(t, "without tmux", err, operator.Failed, "")
 }
 
 // holder records what a holder has reported of a terminal.
 func holder(t *testing.T, s *operator.State, name string, id spawn.Identity, place spawn.Place) (path string) {
 	t.Helper()
 	b, err := jsonobj.Marshal(map[string]any{"process": id, "place": place, "ended": !id.Alive()})
-	must(t, err)
-	must(t, os.MkdirAll(s.Dir.Processes(), 0o700))
+	testenv.Must(t, err)
+	testenv.Must(t, os.MkdirAll(s.Dir.Processes(), 0o700))
 	path = filepath.Join(s.Dir.Processes(), name+".hold.json")
-	must(t, os.WriteFile(path, b, 0o600))
+	testenv.Must(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -92,12 +91,12 @@ func TestTerminal(t *testing.T) {
 	r, s := rig(t)
 	o := process.Of(r.Op)
 	_, err := o.Terminal(t.Context(), "web", "ann")
-	code(t, "no team", err, operator.NotFound)
+	operatortest.Is(t, "no team", err, operator.NotFound, "")
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "no member", err, operator.NotFound)
+	operatortest.Is(t, "no member", err, operator.NotFound, "")
 	ann, id := r.Sleeper(s, "ann")
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "no terminal", err, operator.NotFound)
+	operatortest.Is(t, "no terminal", err, operator.NotFound, "")
 	if err == nil || !strings.Contains(err.Error(), "ann has no terminal that can be attached to") {
 		t.Error(err)
 	}
@@ -106,21 +105,19 @@ func TestTerminal(t *testing.T) {
 	if err != nil || h.Process != id || h.Place.Socket != "/run/x" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	must(t, o.CloseTerminals(t.Context(), s, process.AllRead))
+	testenv.Must(t, o.CloseTerminals(t.Context(), s, process.AllRead))
 	if !there(path) {
 		t.Error("the terminal of a member that runs was closed")
 	}
-	if _, err := spawn.Stop(t.Context(), id, spawn.Grace{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(spawn.Stop(t.Context(), id, spawn.Grace{}))(t)
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "of a process that is gone", err, operator.NotFound)
+	operatortest.Is(t, "of a process that is gone", err, operator.NotFound, "")
 	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftDied))
-	must(t, o.CloseTerminals(t.Context(), s, process.Unread))
+	testenv.Must(t, o.CloseTerminals(t.Context(), s, process.Unread))
 	if !there(path) {
 		t.Error("what a member said last was closed unread")
 	}
-	must(t, o.CloseTerminals(t.Context(), s, process.AllRead))
+	testenv.Must(t, o.CloseTerminals(t.Context(), s, process.AllRead))
 	if there(path) {
 		t.Error("the record of a terminal that is gone stays")
 	}
@@ -155,7 +152,7 @@ func TestGCOfRecords(t *testing.T) {
 	t.Parallel()
 	r, s := rig(t)
 	path := holder(t, s, "x", gone(t), spawn.Place{})
-	must(t, os.WriteFile(path, []byte("nonsense"), 0o600))
+	testenv.Must(t, os.WriteFile(path, []byte("nonsense"), 0o600))
 	if c, err := process.Of(r.Op).GC(t.Context(), "api", true); err != nil || len(c.Found) != 0 || there(path) || !holds(t, s.Dir.Quarantine(), "x.hold.json") {
 		t.Errorf("%q, %v", kinds(c), err)
 	}

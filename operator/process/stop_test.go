@@ -54,9 +54,7 @@ func TestStop(t *testing.T) {
 			said := &operatortest.Heard{}
 			c.so.Note = said.Note
 			end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if c.want.Member = "ann"; *end != c.want || end.Kind() != c.code {
 				t.Errorf("%+v is %s; want %+v, %s", *end, end.Kind(), c.want, c.code)
 			}
@@ -70,7 +68,7 @@ func TestStop(t *testing.T) {
 				t.Errorf("told %+v", said.All())
 			}
 			_, err = process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
-			code(t, "again", err, operator.NotFound)
+			operatortest.Is(t, "again", err, operator.NotFound, "")
 		})
 	}
 }
@@ -83,28 +81,22 @@ func TestEndByHandshake(t *testing.T) {
 	m := r.Enlist(s, "ann", func(m *teamfile.FileMember) { m.Backend = operator.BackendInProcess })
 	o := process.Of(r.Op)
 	l, err := o.Lead(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p, err := o.StartWorker(t.Context(), l, s, m.Instance, "ann", m.Cwd, filepath.Join(t.TempDir(), "log"))
 	if err != nil || !p.Identity().Inside {
 		t.Fatal(p, err)
 	}
 	testenv.Eventually(t, "ann is on record", func() bool {
-		if err := s.Journal.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Journal.Refresh(t.Context()))
 		return m.Process != nil
 	})
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "its terminal", err, operator.NotFound)
+	operatortest.Is(t, "its terminal", err, operator.NotFound, "")
 	if err == nil || !strings.Contains(err.Error(), "lives in the leader's process") {
 		t.Error(err)
 	}
 	told := 0
-	if err := o.EndMembers(t.Context(), l, s, "enough", time.Minute, func() { told++ }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, o.EndMembers(t.Context(), l, s, "enough", time.Minute, func() { told++ }))
 	<-p.Done()
 	if end := process.EndOf(m); end.How != record.LeftHandshake || end.Kind() != 0 || told != 1 {
 		t.Errorf("%+v, told %d times", end, told)
@@ -121,13 +113,13 @@ func TestStopIsRefused(t *testing.T) {
 	r, s := rig(t)
 	o := process.Of(r.Op)
 	_, err := o.Stop(t.Context(), "web", "ann", process.StopOptions{})
-	code(t, "no team", err, operator.NotFound)
+	operatortest.Is(t, "no team", err, operator.NotFound, "")
 	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
-	code(t, "no member", err, operator.NotFound)
+	operatortest.Is(t, "no member", err, operator.NotFound, "")
 	m := r.Enlist(s, "ann")
 	r.Runs(s, m, self(t)) // this process is the member
 	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
-	code(t, "this process", err, operator.Refused)
+	operatortest.Is(t, "this process", err, operator.Refused, "")
 	inner := r.Op
 	inner.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{self(t)}, nil }
 	for what, call := range map[string]func(process.Operator) error{
@@ -142,7 +134,7 @@ func TestStopIsRefused(t *testing.T) {
 		"gc": func(o process.Operator) error { _, err := o.GC(t.Context(), "", true); return err },
 	} {
 		err := call(process.Of(inner))
-		code(t, what+" from inside of a member", err, operator.Refused)
+		operatortest.Is(t, what+" from inside of a member", err, operator.Refused, "")
 		if err == nil || !strings.Contains(err.Error(), "called from inside member ann") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -164,9 +156,7 @@ func TestDown(t *testing.T) {
 			r.Enlist(s, "eve")
 			said := &operatortest.Heard{}
 			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Note: said.Note})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var names []string
 			for _, m := range d.Members {
 				if names = append(names, m.Member); m.Forced != force || m.How != record.LeftStopped {
@@ -186,7 +176,7 @@ func TestDown(t *testing.T) {
 				t.Errorf("told %+v", said.All())
 			}
 			_, err = process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{})
-			code(t, "again", err, operator.NotFound)
+			operatortest.Is(t, "again", err, operator.NotFound, "")
 			if _, err := process.Of(r.Op).Finish(t.Context(), "api"); err != nil {
 				t.Error(err)
 			}
@@ -245,19 +235,14 @@ func TestEndAll(t *testing.T) {
 	r, s := rig(t)
 	_, id := r.Sleeper(s, "ann")
 	o := process.Of(r.Op)
-	l, err := o.Lead(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Value(o.Lead(t.Context(), s))(t)
 	if led, err := o.IsLed(s); err != nil || !led {
 		t.Errorf("it is led: %v, %v", led, err)
 	}
 	if err := o.EndMembers(t.Context(), l, s, "enough", brief, func() {}); err != nil || id.Alive() {
 		t.Errorf("its members: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	if led, err := o.IsLed(s); err != nil || led {
 		t.Errorf("it is not led: %v, %v", led, err)
 	}
@@ -280,12 +265,10 @@ func TestEndTeam(t *testing.T) {
 			m, id := r.Sleeper(s, "ann")
 			o := process.Of(r.Op)
 			l, err := o.Lead(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = l.Close() }()
 			if broken {
-				spoil(t, s, 2)
+				operatortest.Spoil(t, s.Dir.LeaderJournal(), 2)
 			}
 			told := false
 			err = o.EndTeam(t.Context(), l, s, process.TeamEnd{Force: true}, func() { told = true })

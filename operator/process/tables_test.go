@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -31,11 +32,7 @@ func gone(t *testing.T) spawn.Identity {
 
 func self(t *testing.T) spawn.Identity {
 	t.Helper()
-	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return testenv.Value(spawn.Identify(os.Getpid()))(t)
 }
 
 // TestEndOf: the end of a member by its record: how and with which step it ended, and the exit code of
@@ -247,9 +244,7 @@ func TestShowPane(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, p := range []string{"tmux", "it2"} {
-		if err := testenv.Executable(dir+"/"+p, []byte("#!/bin/sh\n")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Executable(dir+"/"+p, []byte("#!/bin/sh\n")))
 	}
 	env := []string{"PATH=" + dir}
 	for name, c := range map[string]struct {
@@ -268,7 +263,7 @@ func TestShowPane(t *testing.T) {
 	} {
 		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane, c.look)
 		if c.want == "" {
-			code(t, name, err, operator.Failed)
+			operatortest.Is(t, name, err, operator.Failed, "")
 			continue
 		}
 		if err != nil || !strings.HasSuffix(strings.Join(argv, " "), c.want) {
@@ -276,5 +271,5 @@ func TestShowPane(t *testing.T) {
 		}
 	}
 	_, err := process.Of(operator.Operator{Environ: append(env, "TMUX=/s,1,0", "TMUX_PANE=%0")}).ShowPane(spawn.Pane{Mux: spawn.MuxTmux, Socket: "/s", ID: "%1"}, true)
-	code(t, "to look, in its server", err, operator.Refused)
+	operatortest.Is(t, "to look, in its server", err, operator.Refused, "")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/proposal"
 )
 
@@ -50,9 +51,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for i := range proposal.MaxAll - proposal.MaxOpen {
-		if _, err := s.Put(t.Context(), of(fmt.Sprintf("/w/%d", i), "other"), rand.Reader); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Value(s.Put(t.Context(), of(fmt.Sprintf("/w/%d", i), "other"), rand.Reader))(t)
 	}
 	if _, err := s.Put(t.Context(), of("/elsewhere", "x"), rand.Reader); !errors.As(err, &over) || !over.Full {
 		t.Errorf("%v", err)
@@ -75,13 +74,9 @@ func TestDamaged(t *testing.T) {
 	t.Parallel()
 	s, _ := store(t)
 	good, err := s.Put(t.Context(), of("/w", "good"), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text, err := os.ReadFile(filepath.Join(s.Dir, good.ID+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	bad := map[string][]byte{
 		"prop-0000000000000001.json": []byte("{"),
 		"prop-0000000000000002.json": text, // another's
@@ -93,13 +88,9 @@ func TestDamaged(t *testing.T) {
 		"x.json":                     []byte("{}"),
 	}
 	for name, b := range bad {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(s.Dir, name), b, 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(s.Dir, "dir.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(s.Dir, "dir.json"), 0o700))
 	all, err := s.List()
 	if len(all) != 1 || all[0].ID != good.ID || err == nil {
 		t.Fatalf("%v, %v", all, err)
@@ -109,9 +100,7 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%s is not named: %v", name, err)
 		}
 	}
-	if _, err := s.Change(t.Context(), good.ID, func(p *proposal.Proposal) error { p.Reason = "seen"; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(s.Change(t.Context(), good.ID, func(p *proposal.Proposal) error { p.Reason = "seen"; return nil }))(t)
 	if all, err = s.List(); err != nil || len(all) != 1 || all[0].Reason != "seen" {
 		t.Errorf("%v, %v", all, err)
 	}
@@ -125,10 +114,7 @@ func TestDamaged(t *testing.T) {
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s, _ := store(t)
-	p, err := s.Put(t.Context(), of("/w", "x"), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testenv.Value(s.Put(t.Context(), of("/w", "x"), rand.Reader))(t)
 	no := errors.New("no")
 	if _, err := s.Change(t.Context(), p.ID, func(p *proposal.Proposal) error { p.State = proposal.Denied; return no }); !errors.Is(err, no) {
 		t.Errorf("%v", err)
@@ -185,9 +171,7 @@ func TestStartingEnds(t *testing.T) {
 	t.Parallel()
 	s, now := store(t)
 	p, err := s.Put(t.Context(), of("/w", "x"), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if p, err = s.Change(t.Context(), p.ID, func(p *proposal.Proposal) error { p.State = proposal.Starting; return nil }); err != nil || p.Now(*now) != proposal.Starting {
 		t.Fatalf("%+v, %v", p, err)
 	}

@@ -34,38 +34,26 @@ func sandboxes(t *testing.T) (program string) {
 	}
 	testenv.Require(t, "bwrap")
 	program = filepath.Join(t.TempDir(), "waggle")
-	if err := testenv.Program(program); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Program(program))
 	return program
 }
 
 func open(t *testing.T, op operator.Operator, program string, w reach.Where) *reach.Box {
 	t.Helper()
-	b, err := reach.Of(op).OpenBox(t.Context(), program, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return testenv.Value(reach.Of(op).OpenBox(t.Context(), program, w))(t)
 }
 
 // boxes are the directories of sandboxes that are open.
 func boxes(t *testing.T, op operator.Operator) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(op.Home.Run(), "box-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return testenv.Value(filepath.Glob(filepath.Join(op.Home.Run(), "box-*")))(t)
 }
 
 // run runs a shell text in a box as the box's caller does: in a process of its own, without a worker.
 func run(t *testing.T, b *reach.Box, op operator.Operator, text string) (out string, failed bool) {
 	t.Helper()
 	r, err := b.Prepare(spawn.Command{Argv: []string{"sh", "-c", text}, Dir: b.Dir, Env: op.Environ})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var both bytes.Buffer
 	cmd := exec.Command(r.Argv[0], r.Argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = r.Env, &both, &both
@@ -93,16 +81,10 @@ func verdict(e *reach.Explained, subject string) string {
 func TestDirectory(t *testing.T) {
 	program, op := sandboxes(t), operatortest.New(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	secret := filepath.Join(op.Home.Path, "secret")
-	if err := os.MkdirAll(op.Home.Path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(secret, []byte("hidden words"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(op.Home.Path, 0o700))
+	testenv.Must(t, os.WriteFile(secret, []byte("hidden words"), 0o600))
 	where := reach.Where{Dir: dir}
 	b := open(t, op, program, where)
 	if tested := b.Tested(); !tested.Passed() || tested.Tree != dir || tested.Member != "" || len(tested.Points) < 5 {
@@ -112,9 +94,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	e, err := reach.Of(op).Explain(t.Context(), b, where, []string{"sh", "-c", "echo x >made; cat " + secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if verdict(e, op.Home.Path) != "absent" || verdict(e, dir) != "write" || e.Judged != nil || e.Dir != dir || !e.Passed() {
 		t.Errorf("%+v", e)
 	}
@@ -158,10 +138,7 @@ func TestMember(t *testing.T) {
 		t.Errorf("the self-test: %+v", tested)
 	}
 	for _, argv := range [][]string{{"rm -r 'the build'"}, {"rm", "-r", "the build"}} {
-		e, err := reach.Of(op).Explain(t.Context(), b, where, argv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testenv.Value(reach.Of(op).Explain(t.Context(), b, where, argv))(t)
 		if e.Judged == nil || e.Judged.Decision != "deny" || e.Judged.Rule != "deny Bash(rm:*)" || !slices.Equal(e.Command, argv) {
 			t.Errorf("%q: %+v", argv, e.Judged)
 		}
@@ -169,14 +146,10 @@ func TestMember(t *testing.T) {
 	_, err := reach.Of(op).Explain(t.Context(), b, where, []string{"echo", "a\x00b"})
 	operatortest.Fails(t, err, operator.Usage, "")
 	r, err := b.Prepare(spawn.Command{Argv: []string{"sh", "-c", "echo >up; exec sleep 600"}, Dir: b.Dir, Env: op.Environ})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cmd := exec.Command(r.Argv[0], r.Argv[1:]...)
 	cmd.Env = r.Env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }() // it has ended, unless the test fails
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

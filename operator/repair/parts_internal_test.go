@@ -10,6 +10,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -56,12 +57,8 @@ func TestBreak(t *testing.T) {
 		t.Errorf("no team: %+v, %v", b, err)
 	}
 	own := s.Dir.JournalOf(string(m.Instance))
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\nmore\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(own, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\nmore\n"), 0o600))
 	b, at, err := memberBreak(s, m)
 	if err != nil || b.Member != "ann" || b.Journal != string(m.Instance) || b.Line != 1 || b.Seq != 1 || b.Readable != 0 || b.Lost != 2 || b.Bytes != 14 || b.Acknowledged || at.Prefix != 0 {
 		t.Errorf("%+v, %+v, %v", b, at, err)
@@ -78,14 +75,10 @@ func TestBreak(t *testing.T) {
 	}
 	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	lines[2] = []byte("nonsense\n")
-	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
 	lb, err := o.broken(t.Context(), "api", "ann")
 	if err != nil || lb == nil || lb.Journal != "leader" || lb.Seq != 3 || lb.Readable != 2 || lb.Lost != 1 {
 		t.Errorf("the leader's: %+v, %v", lb, err)
@@ -135,16 +128,12 @@ func TestGiveBack(t *testing.T) {
 	r, s := rig(t)
 	o := Of(r.Op)
 	m := r.Enlist(s, "ann")
-	if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A", Owner: "ann"}))(t)
 	ids, err := o.lying(t.Context(), "api", "ann")
 	if err != nil || len(ids) != 1 {
 		t.Errorf("in its mailbox: %v, %v", ids, err)
 	}
-	if err := o.giveBack(t.Context(), s, []*control.Member{m}, "it is gone"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, o.giveBack(t.Context(), s, []*control.Member{m}, "it is gone"))
 	list, err := board.Of(r.Op).Tasks(t.Context(), "api", true)
 	if err != nil || len(list.Tasks) != 1 || list.Tasks[0].Owner != "" {
 		t.Errorf("%+v, %v", list, err)

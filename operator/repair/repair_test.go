@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -21,33 +22,6 @@ import (
 	"waggle/spawn"
 )
 
-// spoil makes a journal unreadable from a line on.
-func spoil(t *testing.T, dir string, line int) {
-	t.Helper()
-	path := filepath.Join(dir, "00000001.jsonl")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(b, []byte("\n"))
-	if len(lines) <= line {
-		t.Fatalf("%s has %d lines", path, len(lines)-1)
-	}
-	lines[line-1] = []byte("nonsense\n")
-	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	snaps, err := filepath.Glob(filepath.Join(dir, "*snap*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range snaps {
-		if err := os.RemoveAll(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // repairs acknowledges damage of the team api.
 func repairs(t *testing.T, op operator.Operator, member string, seq uint64) (*repair.Damage, error) {
 	t.Helper()
@@ -57,10 +31,7 @@ func repairs(t *testing.T, op operator.Operator, member string, seq uint64) (*re
 // records counts those of a journal.
 func records(t *testing.T, dir string) uint64 {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "00000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testenv.Value(os.ReadFile(filepath.Join(dir, "00000001.jsonl")))(t)
 	return uint64(bytes.Count(b, []byte("\n")))
 }
 
@@ -79,7 +50,7 @@ func TestRepairLeader(t *testing.T) {
 	if _, err := repairs(t, op, "", 3); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a journal that is whole: %v", err)
 	}
-	spoil(t, s.Dir.LeaderJournal(), int(last)+1)
+	operatortest.Spoil(t, s.Dir.LeaderJournal(), int(last)+1)
 	if _, err := repairs(t, op, "", last); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "the break is at seq") {
 		t.Errorf("another record: %v", err)
 	}
@@ -88,9 +59,7 @@ func TestRepairLeader(t *testing.T) {
 	}
 	said := &operatortest.Heard{}
 	d, err := repair.Of(op).Repair(t.Context(), "api", "", last+1, supervise.LeadOptions{Note: said.Note})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b := d.Broken
 	if !b.Acknowledged || b.Journal != "leader" || b.Readable != last || b.Lost != 2 || !slices.Equal(b.Members, []string{"ann"}) || !slices.Equal(b.Dropped, []string{"bob"}) {
 		t.Errorf("%+v", b)
@@ -102,9 +71,7 @@ func TestRepairLeader(t *testing.T) {
 		t.Errorf("the journal is not kept: %v", err)
 	}
 	now, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ann, ok := now.Lead.Member("ann")
 	if !ok || ann.Instance == m.Instance || ann.Left != nil || ann.Process != nil {
 		t.Errorf("ann is %+v", ann)
@@ -129,7 +96,7 @@ func TestRepairNothingReadable(t *testing.T) {
 	op := operatortest.New(t)
 	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
-	spoil(t, s.Dir.LeaderJournal(), 1)
+	operatortest.Spoil(t, s.Dir.LeaderJournal(), 1)
 	_, err := repairs(t, op, "", 1)
 	if operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "nothing of the journal of team api can be read") {
 		t.Error(err)
@@ -146,22 +113,15 @@ func TestRepairMemberInside(t *testing.T) {
 	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
 	m := r.Enlist(s, "ann")
-	id, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := testenv.Value(spawn.Identify(os.Getpid()))(t)
 	id.Inside = true
 	r.Runs(s, m, id)
 	if _, err := repairs(t, op, "ann", 1); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a journal that is whole: %v", err)
 	}
 	own := s.Dir.JournalOf(string(m.Instance))
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(own, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600))
 	if _, err := repairs(t, op, "ann", 2); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "the break is at seq 1") {
 		t.Errorf("another record: %v", err)
 	}
@@ -182,12 +142,8 @@ func TestRepairMember(t *testing.T) {
 	id := operatortest.Process(t)
 	r.Runs(s, m, id)
 	own := s.Dir.JournalOf(string(m.Instance))
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(own, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\n"), 0o600))
 	d, err := repair.Of(op).Look(t.Context(), "api", "")
 	if err != nil || d.Broken == nil || d.Broken.Member != "ann" || d.Broken.Seq != 1 || d.Broken.Readable != 0 || d.Acknowledged() {
 		t.Fatalf("%+v, %v", d, err)

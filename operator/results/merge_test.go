@@ -39,9 +39,7 @@ func newMade(t *testing.T) *made {
 		op.Environ = append(op.Environ, "GIT_"+who+"_NAME=Ada", "GIT_"+who+"_EMAIL=ada@example.com")
 	}
 	m := &made{t: t, op: op, repo: filepath.Join(home, "repo")}
-	if err := os.Mkdir(m.repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(m.repo, 0o755))
 	m.git(m.repo, "init", "--quiet", "--initial-branch=main")
 	m.write(m.repo, "code.txt", "one\n")
 	m.git(m.repo, "add", "--all")
@@ -63,9 +61,7 @@ func (m *made) git(dir string, args ...string) string {
 
 func (m *made) write(dir, name, text string) {
 	m.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
 // member adds a member that nobody runs, and returns its worktree.
@@ -85,12 +81,8 @@ func (m *made) member(name protocol.MemberName, change ...func(*teamfile.FileMem
 		m.t.Fatal(held, err)
 	}
 	sp, err := supervise.Of(m.op).Recruit(m.t.Context(), "api", nm, false)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	if err := release(); err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
+	testenv.Must(m.t, release())
 	return sp.Worktree.Path
 }
 
@@ -189,10 +181,7 @@ func TestMergeFails(t *testing.T) {
 
 	refused := func(what, want string) {
 		t.Helper()
-		st, err := inspect.Of(m.op).Status(t.Context(), "api")
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := testenv.Value(inspect.Of(m.op).Status(t.Context(), "api"))(t)
 		i := slices.IndexFunc(st.Members, func(s inspect.MemberStatus) bool { return s.Name == "ann" })
 		switch r := st.Members[i].Refused; {
 		case want == "" && r != nil:
@@ -235,9 +224,7 @@ func TestMergeFails(t *testing.T) {
 	refused("again", "conflict in code.txt")
 	m.git(m.repo, "reset", "--quiet", "--hard", "HEAD~1")
 	m.git(m.repo, "checkout", "--quiet", "--", ".")
-	if _, err := merge(results.MergeOptions{Keep: true}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(merge(results.MergeOptions{Keep: true}))(t)
 	refused("merged", "")
 }
 
@@ -284,14 +271,10 @@ func TestPull(t *testing.T) {
 		operatortest.Is(t, "without gh", err, operator.Failed, "gh")
 	}
 	bin := filepath.Join(home, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(bin, 0o755))
 	m.op.Environ = append(m.op.Environ, "PATH="+bin+":"+os.Getenv("PATH"), "SAID="+filepath.Join(home, "said"))
 	gh := "#!/bin/sh\ncase $2 in\nlist) cat \"$SAID.url\" 2>/dev/null; true;;\ncreate) echo \"$@\" > \"$SAID\"; cat > \"$SAID.body\"; echo https://example.com/pr/1 | tee \"$SAID.url\";;\nesac\n"
-	if err := testenv.Executable(filepath.Join(bin, "gh"), []byte(gh)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "gh"), []byte(gh)))
 	m.git(home, "init", "--quiet", "--bare", "remote.git")
 	m.git(m.repo, "remote", "add", "origin", filepath.Join(home, "remote.git"))
 

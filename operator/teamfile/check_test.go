@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/teamfile"
 	"waggle/record"
 )
@@ -17,7 +18,7 @@ import (
 func TestChecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(`team: api
+	f := testenv.Value(teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(`team: api
 check: " go test ./... "
 members:
   - {name: a, agent: claude}
@@ -27,10 +28,7 @@ members:
 tasks:
   - {subject: one, owner: a, instructions: x}
   - {subject: two, owner: a, instructions: x, check: test -e it}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	all := &record.Check{Command: "go test ./...", Dir: dir, Returns: record.CheckReturns}
 	want := map[string]*record.Check{"a": all, "b": {Command: "make", Dir: filepath.Join(dir, "sub"), TimeoutMS: 90_000}, "c": nil,
 		"d": {Command: "make", Dir: dir, Returns: record.CheckReturns}}
@@ -65,9 +63,7 @@ func TestReadSettings(t *testing.T) {
 		"check: go test ./...\nmembers: [{name: '', agent: exec}]\n": "members[0].name",
 		"check: go test ./...\nworktre: {}\n":                        "worktre",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		f, err := teamfile.ReadSettings(path)
 		if fails == "" && (err != nil || f.Check == nil || f.Check.Command != "go test ./...") || fails != "" && (err == nil || !strings.Contains(err.Error(), fails)) {
 			t.Errorf("%q: %v, %v", text, f, err)

@@ -5,16 +5,14 @@ import (
 	"testing"
 
 	"waggle/agent"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 )
 
 // TestClientMember: waggle does not start a member whose client connects by itself.
 func TestClientMember(t *testing.T) {
-	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte("team: api\nmembers:\n  - {name: ed, agent: mcp, plan: required, mode: plan}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Value(teamfile.ParseFile("/proj/waggle.yaml", []byte("team: api\nmembers:\n  - {name: ed, agent: mcp, plan: required, mode: plan}\n")))(t)
 	if m := f.Members[0]; m.Agent != agent.KindMCP || m.Backend != operator.BackendMCP || m.Restart != nil || !m.PlanRequired || m.Mode != "plan" || m.Spec != nil {
 		t.Errorf("%+v", m)
 	}

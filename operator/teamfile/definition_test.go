@@ -9,6 +9,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 )
@@ -20,12 +21,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 
@@ -49,15 +46,11 @@ func TestDefine(t *testing.T) {
 		"repo/waggle.yaml":                typed,
 	})
 	f, err := teamfile.ReadFile(filepath.Join(dir, "repo", "waggle.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := f.Undefined(); !slices.Equal(got, []string{"reviewer", "writer"}) {
 		t.Errorf("undefined %q", got)
 	}
-	if err := f.Define(filepath.Join(dir, "user")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Define(filepath.Join(dir, "user")))
 	ann, bob := f.Members[0], f.Members[1]
 	s, err := claude.Read(ann.Spec)
 	if err != nil || s.Prompt != "You review.\n\nBe brief." || s.Model != "4.10" || !slices.Equal(s.Tools, []string{"Read", "Grep", "mcp__github"}) {
@@ -74,14 +67,10 @@ func TestDefine(t *testing.T) {
 	}
 	// An accepted definition holds, also when its file changes.
 	kept, err := f.Definitions.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	writeFiles(t, dir, map[string]string{"repo/.claude/agents/reviewer.md": "---\nname: reviewer\n---\nDo harm."})
 	again, err := teamfile.ParseFile(f.Path, f.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d, err := teamfile.ReadDefinitions(kept)
 	if err == nil {
 		err = again.DefineAs(d)
@@ -118,9 +107,7 @@ func TestDefineRefuses(t *testing.T) {
 		}
 		writeFiles(t, dir, files)
 		f, err := teamfile.ReadFile(filepath.Join(dir, "waggle.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		err = f.Define("")
 		if operator.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "reviewer") {
 			t.Errorf("%s: %v, kind %v", name, err, operator.KindOf(err))
@@ -129,10 +116,7 @@ func TestDefineRefuses(t *testing.T) {
 			t.Errorf("no near name: %v", err)
 		}
 	}
-	f, err := teamfile.ParseFile("/x/waggle.yaml", []byte("team: types\nmembers: [{name: ann, agent: claude, type: ../../etc/x}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Value(teamfile.ParseFile("/x/waggle.yaml", []byte("team: types\nmembers: [{name: ann, agent: claude, type: ../../etc/x}]\n")))(t)
 	if err := f.Define(""); operator.KindOf(err) != operator.Usage {
 		t.Error(err)
 	}
@@ -150,13 +134,8 @@ func TestDefineBelowStrayGit(t *testing.T) {
 		"user/agents/writer.md":      "---\nname: writer\n---\nthe user's",
 		"own/waggle.yaml":            typed,
 	})
-	f, err := teamfile.ReadFile(filepath.Join(dir, "own", "waggle.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Define(filepath.Join(dir, "user")); err != nil {
-		t.Fatal(err)
-	}
+	f := testenv.Value(teamfile.ReadFile(filepath.Join(dir, "own", "waggle.yaml")))(t)
+	testenv.Must(t, f.Define(filepath.Join(dir, "user")))
 	for _, m := range f.Members[:2] {
 		if want := filepath.Join(dir, "user", "agents", m.Type+".md"); m.Definition == nil || m.Definition.Path != want {
 			t.Errorf("%s has the definition %+v, not %s", m.Name, m.Definition, want)

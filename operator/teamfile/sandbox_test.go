@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/teamfile"
 	"waggle/record"
 )
@@ -18,7 +19,7 @@ members:
 
 // TestSandboxBlock: the team's block holds for every member, and a member's own narrows it.
 func TestSandboxBlock(t *testing.T) {
-	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(sandboxTeam+`
+	f := testenv.Value(teamfile.ParseFile("/proj/waggle.yaml", []byte(sandboxTeam+`
 sandbox:
   mode: auto
   network: [example.com, "*.example.org:443", "192.0.2.1:8080", "[2001:db8::1]:443"]
@@ -29,10 +30,7 @@ sandbox:
   writable: [~/out, /srv/out]
   variables: [NPM_TOKEN, GH_TOKEN, GH_TOKEN]
   limits: {cpu: 90s, memory: 2GiB, processes: 100, time: 10m, output: 5MB}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	limits := record.SandboxLimits{CPU: 90_000, Memory: 2 << 30, Processes: 100, Time: 600_000, Output: 5_000_000}
 	want := &record.Sandbox{Mode: record.SandboxAuto, Caches: []string{"go", "npm"}, UnixSockets: record.SocketsOwnTree,
 		Secrets: []string{"~/notes", "/srv/key"}, Readable: []string{"~/.npmrc", "~/"}, Writable: []string{"~/out", "/srv/out"}, Variables: []string{"GH_TOKEN", "NPM_TOKEN"}, Limits: &limits}
@@ -59,10 +57,7 @@ func TestSandboxWithoutMode(t *testing.T) {
 		trust record.Level
 	}{{"", "", record.Cooperative}, {"sandbox: {}", record.SandboxRequired, record.Enforced}, {"sandbox: {caches: [go]}", record.SandboxRequired, record.Enforced},
 		{"sandbox: {mode: auto}", record.SandboxAuto, record.Cooperative}, {"sandbox: {mode: off}", record.SandboxOff, record.Cooperative}} {
-		f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte("team: box\n"+tc.block+members))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testenv.Value(teamfile.ParseFile("/proj/waggle.yaml", []byte("team: box\n"+tc.block+members)))(t)
 		s := f.Members[0].Sandbox
 		if got := f.Sandbox; got != nil && got.Mode != tc.mode || (got == nil) != (tc.mode == "") || s.Trust() != tc.trust {
 			t.Errorf("%q: %+v, trust %s", tc.block, got, s.Trust())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
@@ -17,7 +18,7 @@ import (
 )
 
 func TestParseFile(t *testing.T) {
-	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(`
+	f := testenv.Value(teamfile.ParseFile("/proj/waggle.yaml", []byte(`
 team: api
 lead: operator
 decide: {tool: rules, plan: auto, network: operator}
@@ -48,10 +49,7 @@ members:
 tasks:
   - {subject: "Run the tests", owner: tester, instructions: "go test ./...", timeout: 90s, cwd: pkg}
   - {subject: "Build", owner: builder, after: ["Run the tests"], required: false}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	if f.Team != "api" || f.Deadline != 5*time.Minute || f.Sandbox.Mode != record.SandboxAuto || f.Dir != "/proj" || len(f.SHA256) != 64 {
 		t.Errorf("%+v", f)
 	}
@@ -165,9 +163,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("a directory: %v", err)
 	}
 	big := filepath.Join(dir, "big.yaml")
-	if err := os.WriteFile(big, make([]byte, 2<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(big, make([]byte, 2<<20), 0o600))
 	if _, err := teamfile.ReadFile(big); err == nil {
 		t.Error("2 MiB were read")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/teamfile"
 	"waggle/record"
 )
@@ -20,9 +21,7 @@ members:
   - {name: c, agent: exec, worktree: {}}
   - {name: d, agent: exec, worktree: false}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i, want := range []bool{true, true, true, false} {
 		if m := f.Members[i]; m.Worktree != want {
 			t.Errorf("%s: %v", m.Name, m.Worktree)
@@ -43,9 +42,7 @@ members:
   - {name: c, agent: exec}
   - {name: d, agent: mcp, worktree: true}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	all := record.Preparation{Copy: []string{".env"}, Setup: []string{"make"}}
 	for name, want := range map[string]record.Preparation{"a": all, "b": {Setup: []string{}}, "c": {}, "d": {}} {
 		if d := cmp.Diff(want, team.Prepared(name)); d != "" {

@@ -156,10 +156,7 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 		"a word with stars":  {task("ls **/*.go"), "ls **/*.go"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := teamfile.ParseFile("x.yaml", []byte(c.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := testenv.Value(teamfile.ParseFile("x.yaml", []byte(c.text)))(t)
 			if got := strings.TrimSuffix(f.Tasks[0].Instructions, "\n"); c.want != "" && got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -171,10 +168,7 @@ func TestBoundYAMLOrdinary(t *testing.T) {
 			t.Fatalf("%s: %q %v", pattern, files, err)
 		}
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testenv.Value(os.ReadFile(file))(t)
 			if _, err := teamfile.ParseFile(file, data); err != nil {
 				t.Error(err)
 			}
@@ -239,9 +233,7 @@ tasks:
 		}
 	}
 	short, err := teamfile.ParseFile("x.yaml", []byte("team: 0755\nmembers:\n  - {name: 0o17, agent: script, check: 0755, worktree: true, steps: [{say: 1.10}, {plan: 0755}, {ask_question: 1_0}, {progress: true}, {network: 127.1}]}\n  - {name: b, agent: exec, model:, check: null, restart: ~}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const steps = `{"steps":[{"say":{"text":"1.10"}},{"plan":{"revisions":["0755"]}},{"ask_question":{"questions":[{"question":"1_0"}]}},{"progress":{"phase":"","message":"true"}},{"network":{"host":"127.1"}}]}`
 	if m := short.Members[0]; short.Team != "0755" || m.Name != "0o17" || m.Check.Command != "0755" || !m.Worktree || string(m.Spec) != steps {
 		t.Errorf("%+v, %s", m, m.Spec)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -22,9 +23,7 @@ func Abroad(t testing.TB, op operator.Operator, name protocol.TeamName, members 
 		entries = append(entries, map[string]any{"name": string(m), "tmuxPaneId": fmt.Sprintf("%%%d", i+1), "cwd": "/"})
 	}
 	Foreign(t, op, name, map[string]any{"leadSessionId": "1a2b3c4d-0000-4000-8000-000000000000"}, entries...)
-	if err := os.MkdirAll(op.Root.InboxesDir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(op.Root.InboxesDir(name), 0o700))
 	r := &Rig{T: t, Op: op, Name: name}
 	r.WriteMailbox("team-lead", "[]")
 	return r
@@ -38,9 +37,7 @@ func (r *Rig) Mailbox(name protocol.MemberName) string {
 // WriteMailbox puts these bytes in the place of a mailbox, as a program without locks does.
 func (r *Rig) WriteMailbox(name protocol.MemberName, data string) {
 	r.T.Helper()
-	if err := os.WriteFile(r.Mailbox(name), []byte(data), 0o600); err != nil {
-		r.T.Fatal(err)
-	}
+	testenv.Must(r.T, os.WriteFile(r.Mailbox(name), []byte(data), 0o600))
 }
 
 // ByFile registers a member that another program runs.
@@ -55,10 +52,7 @@ func (r *Rig) ByFile(name protocol.MemberName) {
 // the members of Rig.Member live.
 func (r *Rig) FromInside() operator.Operator {
 	r.T.Helper()
-	id, err := spawn.Inside()
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	id := testenv.Value(spawn.Inside())(r.T)
 	op := r.Op
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }
 	return op

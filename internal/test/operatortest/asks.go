@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/operator/teamfile"
 	"waggle/protocol"
@@ -45,6 +48,19 @@ type Answered struct {
 func (r *Rig) Asks(name protocol.MemberName, asks ...Ask) <-chan Answered {
 	r.T.Helper()
 	return r.AsksIn(r.T.TempDir(), name, asks...)
+}
+
+// Answer waits for the outcome of one question.
+func Answer(t testing.TB, answers <-chan Answered) Answered {
+	t.Helper()
+	select {
+	case a := <-answers:
+		testenv.Must(t, a.Err)
+		return a
+	case <-time.After(30 * time.Second):
+		t.Fatal("no answer has come")
+	}
+	panic("not reached")
 }
 
 // AsksIn is Asks of a member that works in a directory.
@@ -97,10 +113,7 @@ func (a Ask) put(ctx context.Context, h agent.Host, cwd string) Answered {
 // Task gives a member something to do and returns the task's id.
 func (r *Rig) Task(owner protocol.MemberName, subject string) string {
 	r.T.Helper()
-	res, err := board.Of(r.Op).AddTask(r.T.Context(), r.Name, board.NewTask{Subject: subject, Owner: owner})
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	res := testenv.Value(board.Of(r.Op).AddTask(r.T.Context(), r.Name, board.NewTask{Subject: subject, Owner: owner}))(r.T)
 	return string(res.Task.ID)
 }
 

@@ -33,6 +33,16 @@ func Fails(t testing.TB, err error, want operator.Kind, says string) {
 // Idle is the turn of a member that completes every task at once.
 func Idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
 
+// Busy is the turn of a member that works until free is called, also when it is told to stop; begun tells that it does.
+func Busy() (turn Turn, begun <-chan struct{}, free func()) {
+	b, f := make(chan struct{}, 10), make(chan struct{})
+	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
+		b <- struct{}{}
+		<-f
+		return agent.Result{}, ctx.Err()
+	}, b, func() { close(f) }
+}
+
 // Heard keeps the notes that an operation reported.
 type Heard struct {
 	mu    sync.Mutex

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/policy"
@@ -25,11 +26,10 @@ type Crowd struct {
 }
 
 type crowded struct {
-	name    protocol.MemberName
-	fold    *control.Worker
-	file    *journal.File
-	writer  journal.Writer
-	process spawn.Identity
+	name   protocol.MemberName
+	fold   *control.Worker
+	file   *journal.File
+	writer journal.Writer
 }
 
 // NewCrowd makes a team of n members that work, each with a task and 100 KB of output, and about so many records: half of them in
@@ -69,11 +69,8 @@ func NewCrowd(t testing.TB, op operator.Operator, name protocol.TeamName, n, rec
 func (c *Crowd) works(s *operator.State, m *control.Member, id spawn.Identity, records int) {
 	c.T.Helper()
 	w := control.NewWorker(nil)
-	j, err := s.Dir.OpenJournal(journal.Name(m.Instance), w, journal.Options{})
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	one := crowded{m.Name, w, j, journal.Writer{Instance: string(m.Instance), Epoch: 1, PID: id.PID}, id}
+	j := testenv.Value(s.Dir.OpenJournal(journal.Name(m.Instance), w, journal.Options{}))(c.T)
+	one := crowded{m.Name, w, j, journal.Writer{Instance: string(m.Instance), Epoch: 1, PID: id.PID}}
 	c.members = append(c.members, one)
 	c.write(one, journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: c.Name, UID: s.Dir.UID, Instance: m.Instance, Name: m.Name, Epoch: 1}},
 		journal.Draft{Kind: record.KindReady, Must: true, Body: record.Ready{Epoch: 1}},
@@ -82,12 +79,8 @@ func (c *Crowd) works(s *operator.State, m *control.Member, id spawn.Identity, r
 		c.write(one, called(s, m, i)...)
 	}
 	dir := c.Op.Root.MemberDir(c.Name, m.Name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		c.T.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, task.LogName), []byte(strings.Repeat("a line of what it says while it works\n", 2700)), 0o600); err != nil {
-		c.T.Fatal(err)
-	}
+	testenv.Must(c.T, os.MkdirAll(dir, 0o700))
+	testenv.Must(c.T, os.WriteFile(filepath.Join(dir, task.LogName), []byte(strings.Repeat("a line of what it says while it works\n", 2700)), 0o600))
 }
 
 // called are the records of a call that a rule allowed, and that has ended.
@@ -104,42 +97,28 @@ func called(s *operator.State, m *control.Member, i int) []journal.Draft {
 
 func (c *Crowd) write(one crowded, ds ...journal.Draft) {
 	c.T.Helper()
-	if _, err := one.file.Append(c.T.Context(), one.writer, func() ([]journal.Draft, error) { return ds, nil }); err != nil {
-		c.T.Fatal(err)
-	}
+	testenv.Value(one.file.Append(c.T.Context(), one.writer, func() ([]journal.Draft, error) { return ds, nil }))(c.T)
 }
 
 // Says has a member write a line of output.
 func (c *Crowd) Says(i int, text string) {
 	c.T.Helper()
-	f, err := os.OpenFile(filepath.Join(c.Op.Root.MemberDir(c.Name, c.members[i].name), task.LogName), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	if _, err := f.WriteString(text + "\n"); err != nil {
-		c.T.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		c.T.Fatal(err)
-	}
+	f := testenv.Value(os.OpenFile(filepath.Join(c.Op.Root.MemberDir(c.Name, c.members[i].name), task.LogName), os.O_APPEND|os.O_WRONLY, 0))(c.T)
+	testenv.Value(f.WriteString(text + "\n"))(c.T)
+	testenv.Must(c.T, f.Close())
 }
 
 // Asks puts a question of a member on record, in its own journal and in the leader's.
 func (c *Crowd) Asks(i int, command string) *control.Request {
 	c.T.Helper()
 	one, s := c.members[i], c.State()
-	mint, err := c.Op.Minter.Mint()
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	mint := testenv.Value(c.Op.Minter.Mint())(c.T)
 	a := record.Ask{Tool: "Bash", Input: fmt.Sprintf(`{"command":%q}`, command), Cwd: "/work"}
 	var k record.Key
-	if _, err := one.file.Append(c.T.Context(), one.writer, func() (ds []journal.Draft, err error) {
+	testenv.Value(one.file.Append(c.T.Context(), one.writer, func() (ds []journal.Draft, err error) {
 		k, ds, err = one.fold.Ask(protocol.KindPermissionRequest, a, s.Lead, mint)
 		return ds, err
-	}); err != nil {
-		c.T.Fatal(err)
-	}
+	}))(c.T)
 	asked, _ := one.fold.Call(k)
 	Append(c.T, c.Op, s, journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: string(k.ID), Ref: uint64(asked.AskedSeq), Instance: k.Instance, Kind: k.Kind, ID: k.ID, Digest: asked.Digest, Ask: &asked.Ask}})
 	r, ok := s.Lead.Request(k)

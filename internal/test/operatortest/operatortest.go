@@ -32,13 +32,8 @@ import (
 // New is an operator of a wire tree and a STATE of its own.
 func New(t testing.TB) operator.Operator {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "root"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	dir := testenv.Value(filepath.EvalSymlinks(t.TempDir()))(t)
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "root"), 0o700))
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	op.Version, op.Log, op.Environ = "test", slog.New(slog.DiscardHandler), append(testenv.Race(), "PATH="+os.Getenv("PATH"), "HOME="+dir)
 	return op
@@ -57,9 +52,7 @@ func Team(t testing.TB, op operator.Operator, name protocol.TeamName, p record.P
 	if p.Policy.Mode == "" {
 		p.Policy.Mode = "default"
 	}
-	if _, err := teams.Of(op).Create(t.Context(), name, "a team of a test", p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(teams.Of(op).Create(t.Context(), name, "a team of a test", p))(t)
 	return &Rig{T: t, Op: op, Name: name}
 }
 
@@ -79,10 +72,7 @@ func (r *Rig) Member(name protocol.MemberName, turn Turn, change ...func(*teamfi
 	for _, c := range change {
 		c(&m)
 	}
-	minted, err := teams.Of(r.Op).MintToken(r.T.Context(), r.Name, m, 0)
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	minted := testenv.Value(teams.Of(r.Op).MintToken(r.T.Context(), r.Name, m, 0))(r.T)
 	begun, done := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.T.Context()))
 	var failed error
@@ -102,11 +92,7 @@ func (r *Rig) Member(name protocol.MemberName, turn Turn, change ...func(*teamfi
 // State opens the team as it is now.
 func (r *Rig) State() *operator.State {
 	r.T.Helper()
-	s, err := r.Op.Open(r.T.Context(), r.Name, operator.Act)
-	if err != nil {
-		r.T.Fatal(err)
-	}
-	return s
+	return testenv.Value(r.Op.Open(r.T.Context(), r.Name, operator.Act))(r.T)
 }
 
 // Until takes leader passes until cond holds of the fold.
@@ -114,9 +100,7 @@ func (r *Rig) Until(what string, cond func(l *control.Leader) bool) *operator.St
 	r.T.Helper()
 	s := r.State()
 	testenv.Eventually(r.T, what, func() bool {
-		if _, err := r.Op.Pass(r.T.Context(), s); err != nil {
-			r.T.Fatal(err)
-		}
+		testenv.Value(r.Op.Pass(r.T.Context(), s))(r.T)
 		return cond(s.Lead)
 	})
 	return s

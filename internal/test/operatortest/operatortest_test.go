@@ -8,6 +8,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/record"
@@ -25,17 +26,13 @@ func TestRig(t *testing.T) {
 		})
 		return agent.Result{Failed: !out.Allowed}, err
 	})
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}))(t)
 	tm.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
 	waiting, err := decide.Of(op).Pending(t.Context(), "api", false)
 	if err != nil || len(waiting) != 1 {
 		t.Fatalf("%+v, %v", waiting, err)
 	}
-	if _, err := decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: waiting[0].ID, Allow: true, Via: "approve"}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(decide.Of(op).Decide(t.Context(), "api", []decide.Answer{{ID: waiting[0].ID, Allow: true, Via: "approve"}}))(t)
 	tm.Until("ann has run it", func(l *control.Leader) bool {
 		list, err := board.Of(op).Tasks(t.Context(), "api", false)
 		return err == nil && len(list.Tasks) == 1 && list.Tasks[0].Status == "completed"

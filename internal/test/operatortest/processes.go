@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/teamfile"
@@ -41,10 +42,7 @@ func Shell(t testing.TB, script string) spawn.Identity {
 
 func start(t testing.TB, b spawn.Backend, argv, env []string) spawn.Identity {
 	t.Helper()
-	p, err := b.Start(t.Context(), spawn.Spec{Argv: argv, Dir: t.TempDir(), Env: env, Log: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testenv.Value(b.Start(t.Context(), spawn.Spec{Argv: argv, Dir: t.TempDir(), Env: env, Log: filepath.Join(t.TempDir(), "log")}))(t)
 	t.Cleanup(func() {
 		if _, err := p.Stop(context.Background(), spawn.Grace{Term: time.Nanosecond, Kill: 10 * time.Second}); err != nil {
 			t.Error(err)
@@ -73,9 +71,7 @@ func (n named) Name() string { return n.word }
 // Append writes records in the operator's name, and reads them.
 func Append(t testing.TB, op operator.Operator, s *operator.State, ds ...journal.Draft) {
 	t.Helper()
-	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) { return slices.Clone(ds), nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) { return slices.Clone(ds), nil }))(t)
 }
 
 // Enlist joins a member without a process.

@@ -1,11 +1,13 @@
 package operatortest
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -32,25 +34,16 @@ func Foreign(t testing.TB, op operator.Operator, name protocol.TeamName, more ma
 		list = append(list, one)
 	}
 	cfg["members"] = list
-	text, err := jsonobj.Marshal(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Value(jsonobj.Marshal(cfg))(t)
 	path := op.Root.ConfigPath(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.Must(t, os.WriteFile(path, text, 0o600))
 }
 
 // Send sends words to a member in the operator's name.
 func Send(t testing.TB, op operator.Operator, name protocol.TeamName, to protocol.MemberName, text string) {
 	t.Helper()
-	if _, err := mail.Of(op).Send(t.Context(), name, mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: to}, Text: text}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Value(mail.Of(op).Send(t.Context(), name, mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: to}, Text: text}))(t)
 }
 
 // Write appends records to the leader's journal as they are.
@@ -61,13 +54,25 @@ func (r *Rig) Write(drafts ...journal.Draft) *operator.State {
 	return s
 }
 
+// Spoil makes the journal in a directory unreadable from a line on, also by its snapshots.
+func Spoil(t testing.TB, dir string, line int) {
+	t.Helper()
+	path := filepath.Join(dir, "00000001.jsonl")
+	lines := bytes.SplitAfter(testenv.Value(os.ReadFile(path))(t), []byte("\n"))
+	if len(lines) <= line {
+		t.Fatalf("%s has %d lines", path, len(lines)-1)
+	}
+	lines[line-1] = []byte("nonsense\n")
+	testenv.Must(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
+	for _, s := range testenv.Value(filepath.Glob(filepath.Join(dir, "*snap*")))(t) {
+		testenv.Must(t, os.RemoveAll(s))
+	}
+}
+
 // Joined makes a member without a process, by its record alone.
 func (r *Rig) Joined(name protocol.MemberName, trust record.Level) record.Instance {
 	r.T.Helper()
-	id, err := r.Op.Minter.UID()
-	if err != nil {
-		r.T.Fatal(err)
-	}
+	id := testenv.Value(r.Op.Minter.UID())(r.T)
 	i := record.Instance(id)
 	r.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Cwd: "/tmp", Backend: "process", Trust: trust}})
 	return i

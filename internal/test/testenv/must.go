@@ -1,5 +1,7 @@
 package testenv
 
+import "testing"
+
 // Must ends a test, or a case of rapid's, that cannot go on with an error.
 func Must(t interface {
 	Helper()
@@ -8,5 +10,14 @@ func Must(t interface {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Value returns what a call returned, and ends the test on its error: Value(op.Open(ctx, name, mode))(t).
+func Value[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Must(t, err)
+		return v
 	}
 }
