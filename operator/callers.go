@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"waggle/control"
-	"waggle/spawn"
 )
 
 // Callers returns the members whose process is the nearest ancestor of this process: none, one, or,
@@ -25,7 +24,7 @@ func (o Operator) MembersAbove(s *State, pid int) ([]*control.Member, error) {
 	for _, id := range ids {
 		var here, live []*control.Member
 		for _, m := range s.Lead.Members {
-			if (m.Process == nil || !SameProcess(id, m.Process.ID)) && (m.Borrowed == nil || !SameProcess(id, m.Borrowed.By)) {
+			if (m.Process == nil || !id.Is(m.Process.ID)) && (m.Borrowed == nil || !id.Is(m.Borrowed.By)) {
 				continue
 			}
 			if here = append(here, m); m.Left == nil {
@@ -40,11 +39,6 @@ func (o Operator) MembersAbove(s *State, pid int) ([]*control.Member, error) {
 		}
 	}
 	return nil, nil
-}
-
-// SameProcess reports whether two identities name one process. Several members may run in it.
-func SameProcess(a, b spawn.Identity) bool {
-	return a.Is(b)
 }
 
 // Names joins the names of members for people.

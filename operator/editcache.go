@@ -7,10 +7,8 @@ import (
 	"waggle/record"
 )
 
-const (
-	// editsFor is how long a result of git for a worktree is reused.
-	editsFor = 5 * time.Second
-)
+// editsFor is how long a result of git for a worktree is reused.
+const editsFor = 5 * time.Second
 
 // EditCache keeps results of git for worktrees for editsFor, for a process that asks often. Its
 // zero value is empty; several goroutines may use it.

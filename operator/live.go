@@ -1,6 +1,10 @@
 package operator
 
-import "waggle/protocol"
+import (
+	"cmp"
+
+	"waggle/protocol"
+)
 
 // Live returns the members of a team whose processes run, and whether a process leads the team. It
 // takes no lease.
@@ -16,8 +20,5 @@ func (o Operator) Live(s *State) (members []protocol.MemberName, led bool, err e
 
 // RunPath returns RUN, the directory of sockets.
 func (o Operator) RunPath() string {
-	if o.RunDir == "" {
-		return o.Home.Run()
-	}
-	return o.RunDir
+	return cmp.Or(o.RunDir, o.Home.Run())
 }

@@ -16,10 +16,11 @@ import (
 	"waggle/team"
 )
 
-// Mode is what a team is opened for: Read, Act, Brief, Command or Lead.
+// Mode is what a team is opened for: Read, Act, Brief, Seen, Command, Lead or Answer.
 type Mode struct {
-	read, brief, pass bool
-	command           string
+	read, brief bool
+	command     string
+	then        func(Operator, context.Context, *State) error
 }
 
 var (
@@ -34,13 +35,20 @@ var (
 	// Brief is Act with what is open only (control.NewBrief), for reading often. It takes no lock and writes nothing:
 	// the snapshot that makes it quick is of KeepBrief.
 	Brief = Mode{brief: true}
+	// Seen is Act as a leader pass would find the team (Preview).
+	Seen = Mode{then: func(o Operator, ctx context.Context, s *State) error { _, err := o.Preview(ctx, s); return err }}
 )
 
 // Command is Act for a command that only the operator may give: Guard refuses what an agent's process calls.
 func Command(what string) Mode { return Mode{command: what} }
 
 // Lead is Command that leads for one pass when no process leads (Pass).
-func Lead(what string) Mode { return Mode{command: what, pass: true} }
+func Lead(what string) Mode {
+	return Mode{command: what, then: func(o Operator, ctx context.Context, s *State) error { _, err := o.Pass(ctx, s); return err }}
+}
+
+// Answer is Command that takes in what waits, to be answered (Hear).
+func Answer(what string) Mode { return Mode{command: what, then: Operator.Hear} }
 
 // ErrForeign and ErrEnded are why waggle leads no present team of a name that it knows.
 var (
@@ -88,8 +96,8 @@ func (o Operator) Open(ctx context.Context, name protocol.TeamName, m Mode) (*St
 			return nil, err
 		}
 	}
-	if m.pass {
-		_, err = o.Pass(ctx, s)
+	if m.then != nil {
+		err = m.then(o, ctx, s)
 	}
 	return s, err
 }

@@ -10,6 +10,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -254,19 +255,12 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 
 // Box opens a member's mailbox.
 func (o Operator) Box(cfg *team.Config, name protocol.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
-	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits()})
-}
-
-func (o Operator) limits() mailbox.Limits {
-	if o.Limits == (mailbox.Limits{}) {
-		return mailbox.DefaultLimits
-	}
-	return o.Limits
+	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: cmp.Or(o.Limits, mailbox.DefaultLimits)})
 }
 
 // ReadBox is Box for commands that only read: it does not repair a broken file.
 func (o Operator) ReadBox(cfg *team.Config, name protocol.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
-	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits(), Unmended: true})
+	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: cmp.Or(o.Limits, mailbox.DefaultLimits), Unmended: true})
 }
 
 // Boxes returns the mailboxes of a team.

@@ -2,8 +2,10 @@ package operator
 
 import (
 	"cmp"
+	"context"
 	"time"
 
+	"waggle/mailbox"
 	"waggle/spawn"
 )
 
@@ -24,4 +26,19 @@ func (w Waits) Answering() time.Duration { return cmp.Or(w.Answer, 10*time.Secon
 // Ladder returns the steps in which the processes of a member are ended, in all less than ten seconds.
 func (w Waits) Ladder() spawn.Grace {
 	return spawn.Grace{InputWait: 500 * time.Millisecond, Term: cmp.Or(w.Term, 2*time.Second), Kill: cmp.Or(w.Kill, 1500*time.Millisecond)}
+}
+
+// Watch watches directories until end, which returns when the watcher has ended.
+func Watch(ctx context.Context, every time.Duration, dirs ...string) (nudges <-chan struct{}, end func(), err error) {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err = mailbox.Watch(watch, mailbox.WatchOptions{Interval: every}, dirs...)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return nudges, func() {
+		cancel()
+		for range nudges {
+		}
+	}, nil
 }

@@ -90,7 +90,10 @@ func (x *acts) decided(r journal.Record, b record.Decided) {
 	if b.By != policy.RoleOperator {
 		return
 	}
-	a := x.byKey[keyOr(b.First)]
+	var a *act
+	if b.First != nil {
+		a = x.byKey[*b.First]
+	}
 	if a == nil {
 		a = x.of(r)
 	}
@@ -119,14 +122,6 @@ func (x *acts) commanded(r journal.Record, b record.Commanded) {
 	if b.By == policy.RoleOperator {
 		x.of(r).mode = m
 	}
-}
-
-// keyOr is the key that is named, or the zero one.
-func keyOr(k *record.Key) record.Key {
-	if k == nil {
-		return record.Key{}
-	}
-	return *k
 }
 
 // actsOf reads the acts of a team that were not taken back and have changed something, oldest first; with one, only the

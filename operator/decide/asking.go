@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"waggle/control"
@@ -47,7 +48,7 @@ func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 	for _, req := range pending {
 		still[req.Key] = true
 		if a.open[req.Key] == nil {
-			a.start(ctx, req.Key, a.Operator.request(a.State.Lead, req, a.Operator.Minter.Now()))
+			a.start(ctx, req.Key, a.Operator.request(a.State.Lead, req))
 		}
 	}
 	for key, cancel := range a.open {
@@ -116,12 +117,7 @@ func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error
 }
 
 func (a *Asking) pending(key record.Key) bool {
-	for _, req := range a.State.Lead.Pending() {
-		if req.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.State.Lead.Pending(), func(r *control.Request) bool { return r.Key == key })
 }
 
 // End withdraws every request and waits until Ask has returned for each.

@@ -67,14 +67,8 @@ func (d Decided) Err() error { return d.err }
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
 // a leader pass before and after when no process leads.
 func (o Operator) Decide(ctx context.Context, name protocol.TeamName, answers []Answer) ([]Decided, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Answer("a decision"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "a decision"); err != nil {
-		return nil, err
-	}
-	if err := o.Hear(ctx, s); err != nil {
 		return nil, err
 	}
 	return o.decideAll(ctx, s, answers)
@@ -297,5 +291,3 @@ func delivered(l *control.Leader, results []Decided) bool {
 	}
 	return all
 }
-
-var _ journal.Fold = (*control.Leader)(nil)

@@ -75,16 +75,8 @@ func (q Request) InFile(text string) string {
 	case "Edit":
 		after, why = replaced(o, text)
 	case "MultiEdit":
-		raw, _ := o.Get("edits")
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) != nil {
-			return ""
-		}
-		for i, one := range list {
-			e, err := jsonobj.Parse(one)
-			if err != nil || len(e.Duplicates()) > 0 {
-				return ""
-			}
+		list := editList(o)
+		for i, e := range list {
 			if after, why = replaced(e, after); why != "" {
 				return fmt.Sprintf("edit %d of %d: %s", i+1, len(list), why)
 			}
@@ -128,19 +120,28 @@ func replaced(o *jsonobj.Object, text string) (after, why string) {
 // lines counts the lines of a text.
 func lines(text string) int { return strings.Count(ended(strings.TrimSuffix(text, "\n")), "\n") }
 
-// editsOf returns every edit of a list, each under its number.
-func editsOf(o *jsonobj.Object) string {
+// editList has the edits of a MultiEdit; nil: one cannot be read.
+func editList(o *jsonobj.Object) (list []*jsonobj.Object) {
 	raw, _ := o.Get("edits")
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return ""
+	var edits []json.RawMessage
+	if json.Unmarshal(raw, &edits) != nil {
+		return nil
 	}
-	var b strings.Builder
-	for i, one := range list {
+	for _, one := range edits {
 		e, err := jsonobj.Parse(one)
 		if err != nil || len(e.Duplicates()) > 0 {
-			return ""
+			return nil
 		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// editsOf returns every edit of a list, each under its number.
+func editsOf(o *jsonobj.Object) string {
+	list := editList(o)
+	var b strings.Builder
+	for i, e := range list {
 		text := editOf(e)
 		if text == "" {
 			return ""

@@ -40,16 +40,13 @@ func (o Operator) Fate(ctx context.Context, q Request) (Fate, error) {
 }
 
 func (o Operator) teamFate(ctx context.Context, q Request) (Fate, error) {
-	s, err := o.Open(ctx, protocol.TeamName(q.Team), operator.Act)
+	s, err := o.Open(ctx, protocol.TeamName(q.Team), operator.Seen)
 	if err != nil {
-		return Fate{}, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return Fate{}, err
 	}
 	for _, r := range s.Lead.Requests {
 		if string(r.Instance) == q.Instance && string(r.ID) == q.ID && string(r.Kind) == q.Kind {
-			now := o.request(s.Lead, r, o.Minter.Now())
+			now := o.request(s.Lead, r)
 			return now.fate(r.Closed), nil
 		}
 	}

@@ -3,8 +3,6 @@ package decide
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,8 +116,7 @@ func (g Group) id() string {
 		digests = append(digests, q.Digest)
 	}
 	slices.Sort(digests)
-	sum := sha256.Sum256([]byte(strings.Join(g.Text, "\n") + "\x00" + strings.Join(digests, "\n")))
-	return groupPrefix + hex.EncodeToString(sum[:])[:groupDigits]
+	return groupPrefix + record.HashText(strings.Join(g.Text, "\n") + "\x00" + strings.Join(digests, "\n"))[:groupDigits]
 }
 
 // IsGroup reports whether a word is the id of a group.
@@ -129,14 +126,8 @@ func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 // pattern, or a group that has changed, is refused. Each request is decided by itself, with its own
 // digest. It takes a leader pass before and after when no process leads.
 func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id string, with Answer) ([]Decided, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Answer("a decision"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "a decision"); err != nil {
-		return nil, err
-	}
-	if err := o.Hear(ctx, s); err != nil {
 		return nil, err
 	}
 	if !IsGroup(id) {

@@ -43,7 +43,7 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 	if req.Gate() != policy.GateTool {
 		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "rules are for tool calls", Next: operator.NextNetOpen.With()}
 	}
-	c := callOf(req)
+	c := req.Ask.Call()
 	if a.UpdatedInput != "" {
 		c.Input = []byte(a.UpdatedInput)
 	}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -510,11 +511,7 @@ type GrantView struct {
 }
 
 func grantView(s *operator.State, g record.HostGrant, now time.Time) GrantView {
-	port := g.Port
-	if port == "" {
-		port = everyone
-	}
-	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: g.Until,
+	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, cmp.Or(g.Port, everyone)), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: g.Until,
 		By: string(g.By), Sandbox: heldFor(s, g.Instance)}
 	if v.By == "" && g.From != nil { // of a program before this one, whose answers came from the operator alone
 		v.By = string(record.ByOperator)

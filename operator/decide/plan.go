@@ -22,17 +22,14 @@ import (
 // its own, with its text on record. all adds those that were answered or replaced. It
 // records nothing.
 func (o Operator) Plans(ctx context.Context, name protocol.TeamName, all bool) ([]Request, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	qs := []Request{}
 	for _, r := range s.Lead.Requests {
 		if r.Gate() == policy.GatePlan && (all || r.State == machine.RequestPending) {
-			qs = append(qs, o.request(s.Lead, r, o.Minter.Now()))
+			qs = append(qs, o.request(s.Lead, r))
 		}
 	}
 	return qs, nil
@@ -41,18 +38,15 @@ func (o Operator) Plans(ctx context.Context, name protocol.TeamName, all bool) (
 // Plan finds one revision: of a request's id, or of a member's newest work. rev 0
 // is the newest; with an id it must be that id's. It records nothing.
 func (o Operator) Plan(ctx context.Context, name protocol.TeamName, of string, rev int) (*Request, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findPlan(s.Lead, of, rev)
 	if err != nil {
 		return nil, err
 	}
-	q := o.request(s.Lead, r, o.Minter.Now())
+	q := o.request(s.Lead, r)
 	return &q, nil
 }
 
@@ -72,11 +66,8 @@ type Escalated struct {
 // was answered, control.RefusedError when it is closed or takes two votes. It takes a leader pass
 // when no process leads and the plan is not in the journal yet.
 func (o Operator) EscalatePlan(ctx context.Context, name protocol.TeamName, of string, rev int, reason string) (*Escalated, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("plan escalate"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "plan escalate"); err != nil {
 		return nil, err
 	}
 	r, err := findPlan(s.Lead, of, rev)
@@ -142,13 +133,11 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 	if newest == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "plan", Msg: of + " has proposed no plan"}
 	}
-	revs := revisions(l, newest)
-	switch {
-	case rev == 0:
+	if rev == 0 {
 		return newest, nil
 	}
 	var near []string
-	for _, r := range revs {
+	for _, r := range revisions(l, newest) {
 		if revision(l, r) == rev {
 			return r, nil
 		}

@@ -301,10 +301,7 @@ func Unapplied(l *control.Leader, w *control.Worker) []*control.Order {
 
 // ModeName returns a mode by its name; the zero mode is the default one.
 func ModeName(m policy.Mode) policy.Mode {
-	if m == "" {
-		return policy.ModeDefault
-	}
-	return m
+	return cmp.Or(m, policy.ModeDefault)
 }
 
 // Member finds a present member by its name.

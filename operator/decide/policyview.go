@@ -47,11 +47,8 @@ type RuleView struct {
 // Policy returns the policy of a team; as keeps only the rules that apply to one member. It records
 // nothing.
 func (o Operator) Policy(ctx context.Context, name protocol.TeamName, as string) (*PolicyView, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	var only record.Instance

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,7 @@ func proposed(p proposal.Proposal, now time.Time) Request {
 	if err != nil { // structs of strings always marshal
 		input = []byte("{}")
 	}
-	by := p.By
-	if by == "" {
-		by = "unknown"
-	}
-	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: p.ID, Handle: p.Handle(), Kind: KindProposal, Member: by, Instance: KindProposal, Tool: "new", Input: input,
+	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: p.ID, Handle: p.Handle(), Kind: KindProposal, Member: cmp.Or(p.By, "unknown"), Instance: KindProposal, Tool: "new", Input: input,
 		Cwd: p.Dir, Reason: "an agent proposes a member: its words are no order of yours until you start it", Digest: string(p.Digest()), Risk: string(policy.RiskMedium),
 		Asked: p.At, Expires: p.Expires(), Status: StatusOpen},
 		Pattern: KindProposal + " " + p.ID, Trust: LevelProposes, Suggest: []string{}}

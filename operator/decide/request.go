@@ -171,14 +171,13 @@ func (o Operator) Pending(ctx context.Context, name protocol.TeamName, all bool)
 
 // PendingIn is Pending for an open team.
 func (o Operator) PendingIn(s *operator.State, all bool) []Request {
-	now := o.Minter.Now()
 	qs := []Request{}
 	requests := s.Lead.Pending()
 	if all {
 		requests = s.Lead.Requests
 	}
 	for _, r := range requests {
-		qs = append(qs, o.requestIn(s, r, now))
+		qs = append(qs, o.Request(s, r))
 	}
 	SortRequests(qs)
 	return qs
@@ -187,29 +186,23 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Request {
 // Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
 // records nothing.
 func (o Operator) Show(ctx context.Context, name protocol.TeamName, id string) (*Request, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findRequest(s.Lead, id, "")
 	if err != nil {
 		return nil, err
 	}
-	q := o.requestIn(s, r, o.Minter.Now())
+	q := o.Request(s, r)
 	return &q, nil
 }
 
 // Changed returns a request as it would be with another input, with its own digest and risk (trust
 // §3). It decides and records nothing.
 func (o Operator) Changed(ctx context.Context, name protocol.TeamName, id, input string) (*Request, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findRequest(s.Lead, id, "")
@@ -222,20 +215,15 @@ func (o Operator) Changed(ctx context.Context, name protocol.TeamName, id, input
 	other := *r
 	other.Ask = r.Ask.With(input)
 	other.Digest = record.DigestOf(s.Lead.UID, r.Key, other.Ask)
-	q := o.request(s.Lead, &other, o.Minter.Now())
+	q := o.request(s.Lead, &other)
 	return &q, nil
 }
 
 func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy.Risk(r))) }
 
-// Request returns one request of an open team as it is shown.
+// Request returns one request of an open team as it is shown, with what confines a member that asks for a host.
 func (o Operator) Request(s *operator.State, r *control.Request) Request {
-	return o.requestIn(s, r, o.Minter.Now())
-}
-
-// requestIn is request, with what confines a member that asks for a host.
-func (o Operator) requestIn(s *operator.State, r *control.Request, now time.Time) Request {
-	q := o.request(s.Lead, r, now)
+	q := o.request(s.Lead, r)
 	if r.Gate() != policy.GateNetwork {
 		return q
 	}
@@ -245,7 +233,8 @@ func (o Operator) requestIn(s *operator.State, r *control.Request, now time.Time
 	return q
 }
 
-func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) Request {
+func (o Operator) request(l *control.Leader, r *control.Request) Request {
+	now := o.Minter.Now()
 	m, _ := l.ByInstance(r.Instance)
 	q := Request{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
 		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(m, r)),
@@ -263,7 +252,7 @@ func (o Operator) request(l *control.Leader, r *control.Request, now time.Time) 
 	case policy.GateQuestion:
 		q.Questions, q.Pattern = asked(q.Input), "question "+string(r.ID)
 	default:
-		c := callOf(r)
+		c := r.Ask.Call()
 		q.Pattern, q.Command, q.Bound = policy.PatternOf(c), CommandOf(c), r.Ask.Bound
 		if !r.Ask.Held && r.Ask.Sum() >= 2 {
 			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
@@ -405,11 +394,6 @@ func InputOf(r *control.Request) json.RawMessage {
 	return json.RawMessage(r.Ask.Input)
 }
 
-// callOf returns a tool request in the form that policy judges.
-func callOf(r *control.Request) policy.Call {
-	return r.Ask.Call()
-}
-
 // CommandOf returns the shell text of a call, "" when it has none.
 func CommandOf(c policy.Call) string {
 	if c.Tool != "Bash" {
@@ -433,7 +417,7 @@ func RiskOf(m *control.Member, r *control.Request) policy.Risk {
 	case policy.GateQuestion:
 		return policy.RiskLow
 	}
-	c := callOf(r)
+	c := r.Ask.Call()
 	c.OwnTree = inTree(m, c.Cwd)
 	return policy.RiskOf(c)
 }

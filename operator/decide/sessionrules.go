@@ -33,7 +33,7 @@ func (o Operator) SessionRules() (*SessionRules, error) {
 
 // TurnSessionRules turns the rules for sessions on or off.
 func (o Operator) TurnSessionRules(ctx context.Context, on bool) (*SessionRules, error) {
-	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
+	return o.editSessionRules(ctx, func(r *session.Rules) bool {
 		changed := r.On != on
 		r.On = on
 		return changed
@@ -42,14 +42,14 @@ func (o Operator) TurnSessionRules(ctx context.Context, on bool) (*SessionRules,
 
 // AddSessionRule adds a rule for sessions; until nil: without end.
 func (o Operator) AddSessionRule(ctx context.Context, rule policy.Rule, deny bool, until *time.Time) (*SessionRules, error) {
-	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
+	return o.editSessionRules(ctx, func(r *session.Rules) bool {
 		return r.Add(session.Rule{Rule: rule, Deny: deny, Until: until, At: o.Minter.Now().UTC()})
 	})
 }
 
 // RemoveSessionRule removes a rule for sessions.
 func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny bool) (*SessionRules, error) {
-	out, err := o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool { return r.Remove(rule, deny) })
+	out, err := o.editSessionRules(ctx, func(r *session.Rules) bool { return r.Remove(rule, deny) })
 	if err == nil && !out.Changed {
 		e := &operator.Error{Kind: operator.NotFound, Op: "policy", Msg: "sessions have no rule " + rule.String()}
 		for _, r := range out.Rules {
@@ -60,8 +60,8 @@ func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny 
 	return out, err
 }
 
-func (o Operator) editSessionRules(ctx context.Context, what string, change func(*session.Rules) bool) (*SessionRules, error) {
-	if err := o.Guard(ctx, nil, what); err != nil {
+func (o Operator) editSessionRules(ctx context.Context, change func(*session.Rules) bool) (*SessionRules, error) {
+	if err := o.Guard(ctx, nil, "policy sessions"); err != nil {
 		return nil, err
 	}
 	changed := false
@@ -79,11 +79,7 @@ func (o Operator) rulesView(r session.Rules, changed bool) *SessionRules {
 	out := &SessionRules{On: r.On, Rules: []SessionRule{}, Changed: changed}
 	now := o.Minter.Now()
 	for _, one := range r.Rules {
-		v := SessionRule{Rule: one.Rule.String(), Effect: "allow", Expires: one.Until, Over: one.Until != nil && !now.Before(*one.Until)}
-		if one.Deny {
-			v.Effect = "deny"
-		}
-		out.Rules = append(out.Rules, v)
+		out.Rules = append(out.Rules, SessionRule{Rule: one.Rule.String(), Effect: effectOf(one.Deny), Expires: one.Until, Over: one.Until != nil && !now.Before(*one.Until)})
 	}
 	return out
 }

@@ -1,12 +1,12 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -124,11 +124,8 @@ func askLine(q Request) string {
 
 // SortRequests puts the riskiest first, then the oldest.
 func SortRequests(qs []Request) {
-	sort.SliceStable(qs, func(i, j int) bool {
-		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
-			return a > b
-		}
-		return qs[i].Asked.Before(qs[j].Asked)
+	slices.SortStableFunc(qs, func(a, b Request) int {
+		return cmp.Or(cmp.Compare(riskOrder(b.Risk), riskOrder(a.Risk)), a.Asked.Compare(b.Asked))
 	})
 }
 
@@ -285,19 +282,14 @@ func (o Operator) SessionsPast() ([]Request, error) {
 	var qs []Request
 	for _, one := range all {
 		for _, r := range one.Requests() {
-			if r.State == session.StateOpen {
-				continue
+			if r.State != session.StateOpen {
+				qs = append(qs, o.requestOf(names, one, r))
 			}
-			name, under := sessionName(names, one), ""
-			if r.Agent != "" {
-				name, under = r.AgentName, name
-			}
-			qs = append(qs, o.sessionRequest(name, under, r))
 		}
 	}
 	proposals, err := o.proposals(true)
 	qs = append(qs, proposals...)
-	sort.SliceStable(qs, func(i, j int) bool { return qs[i].Asked.Before(qs[j].Asked) })
+	slices.SortStableFunc(qs, func(a, b Request) int { return a.Asked.Compare(b.Asked) })
 	return qs, errors.Join(append(problems, err)...)
 }
 
@@ -329,6 +321,15 @@ func sessionName(running map[session.ID]string, one *session.Session) string {
 	return name
 }
 
+// requestOf is a request of a running or ended session as it is shown.
+func (o Operator) requestOf(running map[session.ID]string, one *session.Session, r session.Request) Request {
+	name, under := sessionName(running, one), ""
+	if r.Agent != "" {
+		name, under = r.AgentName, name
+	}
+	return o.sessionRequest(name, under, r)
+}
+
 // SessionAudit lists the requests of sessions in the form of gated calls, oldest first.
 func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, error) {
 	names := o.sessionNames()
@@ -336,21 +337,16 @@ func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, er
 	es := []operator.AuditEvent{}
 	for _, one := range all {
 		for _, r := range one.Requests() {
-			if e := o.sessionEvent(sessionName(names, one), r); q.Wants(e) {
+			if e := sessionEvent(o.requestOf(names, one, r), r); q.Wants(e) {
 				es = append(es, e)
 			}
 		}
 	}
-	sort.SliceStable(es, func(i, j int) bool { return es[i].Asked.Before(es[j].Asked) })
+	slices.SortStableFunc(es, func(a, b operator.AuditEvent) int { return a.Asked.Compare(b.Asked) })
 	return es, errors.Join(problems...)
 }
 
-func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEvent {
-	under := ""
-	if r.Agent != "" {
-		name, under = r.AgentName, name
-	}
-	shown := o.sessionRequest(name, under, r)
+func sessionEvent(shown Request, r session.Request) operator.AuditEvent {
 	e := operator.AuditEvent{ID: string(r.ID), Handle: shown.Handle, Asks: InOneLine(r.Kind, r.Ask), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
 		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: r.At, Key: r.Key}
 	if d := r.Decided; d != nil {
@@ -387,13 +383,7 @@ func (o Operator) ShowSession(what string) (*Request, error) {
 	case q != nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names a request of a session and a proposal", Near: []string{string(f.Request.ID), q.ID}}
 	}
-	names := o.sessionNames()
-	name := sessionName(names, f.Session)
-	under := ""
-	if f.Request.Agent != "" {
-		name, under = f.Request.AgentName, name
-	}
-	shown := o.sessionRequest(name, under, f.Request)
+	shown := o.requestOf(o.sessionNames(), f.Session, f.Request)
 	return &shown, nil
 }
 
@@ -465,7 +455,7 @@ func (o Operator) TidySessions(ctx context.Context) {
 // DecideSessionGroup answers every request of the group of sessions' requests with this
 // id; nil when there is no such group among them.
 func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer) ([]Decided, error) {
-	g, err := o.sessionGroup(id)
+	g, err := o.ShowSessionGroup(id)
 	if g == nil || err != nil {
 		return nil, err
 	}
@@ -490,27 +480,13 @@ func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer
 
 // ShowSessionGroup returns a group of sessions' requests, named as for ShowGroup; nil when there is
 // none.
-func (o Operator) ShowSessionGroup(word string) (*Group, error) { return o.sessionGroup(word) }
-
-func (o Operator) sessionGroup(word string) (*Group, error) {
-	_, qs, err := o.Sessions()
-	g, gerr := findGroup(qs, word)
-	var e *operator.Error
-	switch {
-	case errors.As(gerr, &e) && e.Kind == operator.NotFound:
-		return nil, nil // pending reports what could not be read
-	case gerr != nil:
-		return nil, gerr
+func (o Operator) ShowSessionGroup(word string) (*Group, error) {
+	_, qs, _ := o.Sessions() // pending reports what could not be read
+	g, err := findGroup(qs, word)
+	if operator.KindOf(err) == operator.NotFound {
+		return nil, nil
 	}
-	return g, nilIf(g != nil, err)
-}
-
-// nilIf drops an error about other sessions when the search succeeded.
-func nilIf(found bool, err error) error {
-	if found {
-		return nil
-	}
-	return err
+	return g, err
 }
 
 // given waits a moment for the hook to give the answer to its client. A request that is over without it is

@@ -55,11 +55,8 @@ type approval struct {
 // proposes nothing of high risk, nothing that is allowed already, and nothing that covers a call
 // which the operator has denied. It records nothing.
 func (o Operator) Suggest(ctx context.Context, name protocol.TeamName) ([]Suggestion, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	calls, err := calls(s)
@@ -136,7 +133,7 @@ func answered(s *operator.State, now time.Time) (approved []approval, denied []p
 		if d == nil || d.By != policy.RoleOperator || r.Gate() != policy.GateTool {
 			continue
 		}
-		c := callOf(r)
+		c := r.Ask.Call()
 		if d.Decision != record.DecisionAllow {
 			denied = append(denied, c)
 			continue

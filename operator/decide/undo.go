@@ -58,6 +58,11 @@ func (a *Act) Spent() bool { return len(a.Answers)+len(a.Changes) == 0 }
 // taken back; with of, the answer to the request with this handle. It changes nothing. The error is a NotFound where
 // there is none.
 func (o Operator) LastAct(ctx context.Context, names []protocol.TeamName, sessions bool, of string) (last *Act, err error) {
+	newer := func(a *Act) {
+		if a != nil && (last == nil || a.At.After(last.At)) {
+			last = a
+		}
+	}
 	for _, name := range names {
 		s, err := o.Open(ctx, name, operator.Act)
 		if operator.Unled(err) {
@@ -70,18 +75,14 @@ func (o Operator) LastAct(ctx context.Context, names []protocol.TeamName, sessio
 		if err != nil {
 			return nil, err
 		}
-		if a != nil && (last == nil || a.At.After(last.At)) {
-			last = a
-		}
+		newer(a)
 	}
 	if sessions && of == "" {
 		a, err := o.lastOfSessions()
 		if err != nil {
 			return nil, err
 		}
-		if a != nil && (last == nil || a.At.After(last.At)) {
-			last = a
-		}
+		newer(a)
 	}
 	if last == nil && of != "" {
 		return nil, &control.UnknownRequestError{ID: protocol.RequestID(of)}

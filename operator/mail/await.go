@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/protocol"
 )
@@ -41,15 +40,11 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 	for _, m := range v.s.Lead.Live() {
 		dirs = append(dirs, v.s.Dir.JournalOf(string(m.Instance)))
 	}
-	nudges, err := mailbox.Watch(limit, mailbox.WatchOptions{Interval: 250 * time.Millisecond}, append(dirs, v.s.Dir.JournalOf(string(v.s.JournalName)))...)
+	nudges, end, err := operator.Watch(limit, 250*time.Millisecond, append(dirs, v.s.Dir.JournalOf(string(v.s.JournalName)))...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
+	defer end()
 	if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
 		return err
 	}

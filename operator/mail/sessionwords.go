@@ -2,8 +2,6 @@ package mail
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -181,8 +179,7 @@ func (o Operator) say(ctx context.Context, row session.Row, env protocol.Envelop
 	if err != nil {
 		return transport.Receipt{}, err
 	}
-	sum := sha256.Sum256([]byte(env.Text))
-	said := session.Said{MsgID: env.MsgID, SHA256: hex.EncodeToString(sum[:]), Bytes: len(env.Text), From: by.Name, Socket: row.Socket, State: string(Queued)}
+	said := session.Said{MsgID: env.MsgID, SHA256: record.HashText(env.Text), Bytes: len(env.Text), From: by.Name, Socket: row.Socket, State: string(Queued)}
 	store, w := session.At(o.Home.Path, o.Minter.Now), o.Writer()
 	if err := o.beginSaying(ctx, row, said); err != nil {
 		return transport.Receipt{}, err
@@ -237,7 +234,7 @@ func (o Operator) belongs(pid int, process spawn.Identity) (bool, error) {
 		return live.Check(process)
 	}
 	above, err := live.Ancestors(pid)
-	return slices.ContainsFunc(above, func(a spawn.Identity) bool { return operator.SameProcess(a, process) }), err
+	return slices.ContainsFunc(above, func(a spawn.Identity) bool { return a.Is(process) }), err
 }
 
 // speaker returns the sender of a message to a session. A message from inside a session or a member

@@ -74,23 +74,18 @@ func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (s
 
 // HoldLease takes the leader lease. It waits for a command that leads for one pass.
 func (o Operator) HoldLease(ctx context.Context, s *operator.State) (release func() error, err error) {
-	late := time.NewTimer(leaseWait)
-	defer late.Stop()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		release, held, err := s.Dir.TryLead()
-		if held || err != nil {
-			return release, err
-		}
-		select {
-		case <-again.C:
-		case <-late.C:
-			return nil, &operator.Error{Kind: operator.Locked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Advice: "end that run first", Err: leader.ErrLeading}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	held := false
+	o.Await(ctx, leaseWait, func() bool {
+		release, held, err = s.Dir.TryLead()
+		return held || err != nil
+	})
+	switch {
+	case held || err != nil:
+		return release, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
+	return nil, &operator.Error{Kind: operator.Locked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Advice: "end that run first", Err: leader.ErrLeading}
 }
 
 // tell passes the records since the last leader to the observer. An error does not keep a team from

@@ -161,7 +161,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name protocol.TeamN
 		}
 		epoch := uint64(1)
 		if m.Process != nil {
-			if operator.SameProcess(m.Process.ID, p.ID) {
+			if m.Process.ID.Is(p.ID) {
 				continue
 			}
 			epoch = m.Process.Epoch + 1
@@ -193,10 +193,8 @@ func (o Operator) EndDamaged(ctx context.Context, s *operator.State, so StopOpti
 		return nil, err
 	}
 	Sweeps(s, so.Note)
-	if p := s.Lead.Led; p != nil && p.ID.Alive() {
-		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
-			return nil, fmt.Errorf("the process that leads: %w", err)
-		}
+	if err := o.StopLeading(ctx, s); err != nil {
+		return nil, err
 	}
 	if err := o.FreeLease(ctx, s); err != nil {
 		return nil, err
@@ -216,13 +214,11 @@ func (o Operator) EndDamaged(ctx context.Context, s *operator.State, so StopOpti
 		return nil, errors.Join(err, release())
 	}
 	kept, kerr := o.settleWorktrees(ctx, s, "")
-	if so.Note != nil {
-		for _, k := range kept {
-			so.Note(operator.Note{What: operator.NoteKept, Member: k.Member, Text: k.String(), Next: mergeByHand(k.Branch)})
-		}
-		if kerr != nil {
-			so.Note(operator.Note{What: "trouble", Text: "its worktrees stay as they are: " + kerr.Error(), Next: operator.NextListKept.With()})
-		}
+	for _, k := range kept {
+		so.note(operator.Note{What: operator.NoteKept, Member: k.Member, Text: k.String(), Next: mergeByHand(k.Branch)})
+	}
+	if kerr != nil {
+		so.note(operator.Note{What: "trouble", Text: "its worktrees stay as they are: " + kerr.Error(), Next: operator.NextListKept.With()})
 	}
 	place, err := o.PutAway(ctx, s, false)
 	aside := ""
@@ -232,14 +228,22 @@ func (o Operator) EndDamaged(ctx context.Context, s *operator.State, so StopOpti
 	if err = errors.Join(err, release()); err != nil {
 		return nil, err
 	}
-	if so.Note != nil {
-		so.Note(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Damaged)})
-	}
+	so.note(operator.Note{What: "trouble", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Damaged)})
 	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: kept, Broken: operator.Broken(s.Damaged)}
 	for _, m := range s.Lead.Members {
 		d.Members = append(d.Members, endOf(m))
 	}
 	return d, nil
+}
+
+// StopLeading ends the process that leads a team.
+func (o Operator) StopLeading(ctx context.Context, s *operator.State) error {
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
+			return fmt.Errorf("the process that leads: %w", err)
+		}
+	}
+	return nil
 }
 
 // mergeByHand is how work is kept of a team that no command merges, because its journal was set aside.
@@ -306,20 +310,5 @@ func (o Operator) stopDamaged(ctx context.Context, s *operator.State, member str
 		return nil, err
 	}
 	Sweeps(s, so.Note)
-	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
-		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Damaged),
-			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
-	}
-	rung, err := o.EndDamagedMember(ctx, s, m)
-	if err != nil {
-		return nil, err
-	}
-	if so.Note != nil {
-		so.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Damaged.Error()})
-	}
-	how := record.LeftStopped
-	if rung == spawn.RungGone {
-		how = record.LeftDied
-	}
-	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
+	return o.endUnrecorded(ctx, s, m, so, fmt.Sprintf("the journal cannot be read: %v", s.Damaged), operator.Note{Text: "its end is not on record: " + s.Damaged.Error()})
 }

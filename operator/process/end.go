@@ -12,7 +12,6 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
@@ -165,17 +164,11 @@ func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.
 }
 
 func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
+	nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
 	if err != nil {
-		cancel()
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
+	defer end()
 	// A held mailbox lock delays the messages at most by wordsWait, and the end not at all.
 	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
 	errs := []error{o.register(ctx, s, o.listed(ctx, s)...), l.Refresh(ctx), unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}

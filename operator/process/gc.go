@@ -479,7 +479,7 @@ func (c *collector) terminals(_ context.Context, s *operator.State) error {
 // owns returns the member whose newest process this is, nil for none.
 func owns(s *operator.State, id spawn.Identity) *control.Member {
 	for _, m := range s.Lead.Members {
-		if m.Process != nil && operator.SameProcess(m.Process.ID, id) {
+		if m.Process != nil && m.Process.ID.Is(id) {
 			return m
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle/internal/claude/session"
+	"waggle/operator"
 	"waggle/operator/decide"
 )
 
@@ -23,12 +24,8 @@ func (c *collector) sessions() {
 		c.keep(Kept{Kind: GarbageSession, Team: decide.SessionTeam, Path: store.Dir, Why: err.Error()})
 	}
 	for _, id := range ids {
-		name, path := GarbageSession+" "+string(id), store.Path(id)
-		if c.seen[name] {
-			continue
-		}
-		c.seen[name] = true
-		c.out.Found = append(c.out.Found, &Garbage{Kind: GarbageSession, Team: decide.SessionTeam, Path: path, Why: "the session ended, and nothing of it was written for 30 days",
+		path := store.Path(id)
+		c.find(&operator.State{Team: decide.SessionTeam}, string(id), Garbage{Kind: GarbageSession, Path: path, Why: "the session ended, and nothing of it was written for 30 days",
 			unused: func(context.Context) bool { return store.IsOver(id, before, live) }, gone: missing(path),
 			end: func(context.Context) error { return store.Remove(id) }})
 	}

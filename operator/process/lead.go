@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"time"
 
 	"waggle/control"
 	"waggle/journal"
@@ -21,30 +20,21 @@ func (o Operator) Lead(ctx context.Context, s *operator.State) (*leader.Leader, 
 
 // LeadAs takes the leader lease. It waits for a command that leads for one pass, and not for a
 // process that leads.
-func (o Operator) LeadAs(ctx context.Context, s *operator.State, lo leader.Options) (*leader.Leader, error) {
-	late := time.NewTimer(leaseWait)
-	defer late.Stop()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		l, err := leader.Open(ctx, lo)
-		if !errors.Is(err, leader.ErrLeading) {
-			return l, err
+func (o Operator) LeadAs(ctx context.Context, s *operator.State, lo leader.Options) (l *leader.Leader, err error) {
+	settled := o.Await(ctx, leaseWait, func() bool {
+		if l, err = leader.Open(ctx, lo); !errors.Is(err, leader.ErrLeading) {
+			return true
 		}
 		if rerr := s.Journal.Refresh(ctx); rerr != nil {
-			return nil, errors.Join(err, operator.Unpassing(rerr))
+			err = errors.Join(err, operator.Unpassing(rerr))
+			return true
 		}
-		if p := s.Lead.Led; p != nil && p.ID.Alive() {
-			return nil, err
-		}
-		select {
-		case <-again.C:
-		case <-late.C:
-			return nil, err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return s.Lead.Led != nil && s.Lead.Led.ID.Alive()
+	})
+	if !settled && ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
+	return l, err
 }
 
 // LeaderOptions returns the options of a leader: for a job, or to keep the team up.

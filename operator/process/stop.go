@@ -9,7 +9,6 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -25,6 +24,12 @@ type StopOptions struct {
 	Grace time.Duration       // for the handshake; 0 means 10 s
 	Force bool                // no handshake
 	Note  func(operator.Note) // may be nil
+}
+
+func (so StopOptions) note(n operator.Note) {
+	if so.Note != nil {
+		so.Note(n)
+	}
 }
 
 // Stop ends one member. It asks the member, and asks again after a refusal, until the grace is
@@ -59,18 +64,11 @@ func (o Operator) stop(ctx context.Context, name protocol.TeamName, member strin
 	r := o.Reporter(s, so.Note)
 	r.Mute()
 	Sweeps(s, so.Note)
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond},
-		append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
+	nudges, over, err := operator.Watch(ctx, 100*time.Millisecond, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
+	defer over()
 	st := &stopping{o: o, s: s, m: m, nudges: nudges, report: r.Report}
 	if !so.Force {
 		err = st.ask(ctx, o.Minter.Now().Add(cmp.Or(so.Grace, GraceUsual)))
@@ -309,11 +307,8 @@ func (o Operator) down(ctx context.Context, name protocol.TeamName, so StopOptio
 		}
 		return o.EndDamaged(ctx, s, so)
 	}
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("down"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "down"); err != nil {
 		return nil, err
 	}
 	Sweeps(s, so.Note)

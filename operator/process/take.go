@@ -11,7 +11,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/protocol"
@@ -94,17 +93,11 @@ const silent = 3 * time.Second
 
 // letGo waits until the member has let its conversation go.
 func (o Operator) letGo(ctx context.Context, s *operator.State, m *control.Member, own journal.Journal, w *control.Worker, seq journal.Seq, waits func(string)) error {
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))
+	nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))
 	if err != nil {
-		cancel()
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
+	defer end()
 	long := time.NewTimer(silent)
 	defer long.Stop()
 	for {

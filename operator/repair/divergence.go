@@ -25,11 +25,8 @@ type Divergence struct {
 // divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
 // records nothing.
 func (o Operator) divergence(ctx context.Context, name protocol.TeamName) (*Divergence, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	return divergenceOf(s), nil

@@ -16,7 +16,6 @@ import (
 	"waggle/operator/supervise"
 	"waggle/protocol"
 	"waggle/record"
-	"waggle/spawn"
 )
 
 // leader lets a team with a broken leader's journal continue without the records after
@@ -46,10 +45,8 @@ func (o Operator) leader(ctx context.Context, name protocol.TeamName, seq uint64
 		return nil, err
 	}
 	process.Sweeps(w, note)
-	if p := w.Lead.Led; p != nil && p.ID.Alive() {
-		if _, err := spawn.Stop(ctx, p.ID, o.Waits.Ladder()); err != nil {
-			return nil, fmt.Errorf("the process that leads: %w", err)
-		}
+	if err := process.Of(o.Operator).StopLeading(ctx, w); err != nil {
+		return nil, err
 	}
 	release, err := process.Of(o.Operator).HoldLease(ctx, w)
 	if err != nil {
