@@ -57,11 +57,8 @@ func (c *checker) asksTwice(ctx context.Context, p *player, _ func(Line)) error 
 	if err != nil {
 		return err
 	}
-	if err := p.rested(ctx); err != nil {
+	if err := p.restedAfter(ctx, 1, "one of two was allowed, and"); err != nil {
 		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("one of two was allowed, and %w", err)
 	}
 	if !p.role.Foreign && readFile(p.cwd, "denied-"+p.sc.name) != "" {
 		return errors.New("the denied one of two calls ran")
@@ -146,21 +143,12 @@ func (c *checker) plansNothing(ctx context.Context, p *player, _ func(Line)) err
 
 // asksAnyway: the user's settings allow everything and switch hooks off, and it asks.
 func (c *checker) asksAnyway(ctx context.Context, p *player, _ func(Line)) error {
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
-	req, err := p.asked(ctx, policy.GateTool)
+	req, err := p.begins(ctx, policy.GateTool)
 	if err != nil {
 		return err
 	}
-	if err := p.decide(ctx, req, false, deniedWords); err != nil {
+	if err := p.denies(ctx, req); err != nil {
 		return err
-	}
-	if err := p.rested(ctx); err != nil {
-		return err
-	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("denied, %w", err)
 	}
 	c.yes(HooksOff, "it asked although the user's and the project's settings allow all, without hooks")
 	return nil
@@ -232,14 +220,8 @@ func (c *checker) hookAllows(ctx context.Context, p *player, _ func(Line)) (err 
 	if err := p.st.lead(ctx, allowedFor); err != nil {
 		return err
 	}
-	if err := p.decide(ctx, req, false, deniedWords); err != nil {
+	if err := p.denies(ctx, req); err != nil {
 		return err
-	}
-	if err := p.rested(ctx); err != nil {
-		return err
-	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("denied, %w", err)
 	}
 	c.yes(UserHook, "it waited for the team, which denied")
 	return nil
@@ -306,11 +288,8 @@ func (c *checker) resumed(ctx context.Context, p *player, _ func(Line)) error {
 	if err != nil {
 		return err
 	}
-	if err := p.rested(ctx); err != nil {
+	if err := p.restedAfter(ctx, 1, "allowed once,"); err != nil {
 		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("allowed once, %w", err)
 	}
 	c.yes(Resumed, "%s ran once, after its worker was started again", call)
 	return nil
@@ -322,10 +301,7 @@ const asleepFor = 5 * time.Second
 // suspended: its processes are stopped while it asks, as those of a machine that sleeps. What was decided
 // meanwhile holds when they go on, once.
 func (c *checker) suspended(ctx context.Context, p *player, _ func(Line)) (err error) {
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
-	req, err := p.asked(ctx, policy.GateTool)
+	req, err := p.begins(ctx, policy.GateTool)
 	if err != nil {
 		return err
 	}
@@ -358,11 +334,8 @@ func (c *checker) suspended(ctx context.Context, p *player, _ func(Line)) (err e
 	if err := signal(false); err != nil {
 		return err
 	}
-	if err := p.rested(ctx); err != nil {
+	if err := p.restedAfter(ctx, 1, "allowed once,"); err != nil {
 		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("allowed once, %w", err)
 	}
 	c.yes(Suspended, "%d processes stopped for %s: the call ran once, when they went on", len(tree), asleepFor)
 	return nil
@@ -404,10 +377,7 @@ func (p *player) owns(m spawn.Marked) bool {
 
 // killed gives it its task, and kills its worker while it asks.
 func (p *player) killed(ctx context.Context) (*control.Request, error) {
-	if err := p.begin(ctx); err != nil {
-		return nil, err
-	}
-	req, err := p.asked(ctx, policy.GateTool)
+	req, err := p.begins(ctx, policy.GateTool)
 	if err != nil {
 		return nil, err
 	}

@@ -196,21 +196,12 @@ func (c *checker) works(ctx context.Context, p *player, at func(Line)) error {
 	if err != nil {
 		return err
 	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("before the decision %w", err)
-	}
 	if err := p.send(ctx, "words for you"); err != nil {
 		return err
 	}
-	if err := p.decide(ctx, req, true, ""); err != nil {
-		return err
-	}
-	call, err := p.ended(ctx, req)
+	call, err := p.allows(ctx, req, "allowed once,")
 	if err != nil {
 		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("allowed once, %w", err)
 	}
 	c.yes(Ask, "%s waited for its decision, then ran once", call)
 	at(Report)
@@ -239,21 +230,12 @@ func (c *checker) works(ctx context.Context, p *player, at func(Line)) error {
 
 // isDenied: what is denied does not run, and the member is there afterwards.
 func (c *checker) isDenied(ctx context.Context, p *player, _ func(Line)) error {
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
-	req, err := p.asked(ctx, policy.GateTool)
+	req, err := p.begins(ctx, policy.GateTool)
 	if err != nil {
 		return err
 	}
-	if err := p.decide(ctx, req, false, deniedWords); err != nil {
+	if err := p.denies(ctx, req); err != nil {
 		return err
-	}
-	if err := p.rested(ctx); err != nil {
-		return err
-	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("denied, %w", err)
 	}
 	if p.role.Heard != nil && !strings.Contains(p.role.Heard(), deniedWords) {
 		return fmt.Errorf("the agent was not told why: %s", p.role.Heard())
@@ -264,10 +246,7 @@ func (c *checker) isDenied(ctx context.Context, p *player, _ func(Line)) error {
 
 // plans: nothing runs before the plan is approved, and a rejected one is none.
 func (c *checker) plans(ctx context.Context, p *player, _ func(Line)) error {
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
-	req, err := p.asked(ctx, policy.GatePlan)
+	req, err := p.begins(ctx, policy.GatePlan)
 	if err != nil {
 		return err
 	}
@@ -286,17 +265,8 @@ func (c *checker) plans(ctx context.Context, p *player, _ func(Line)) error {
 	if req, err = p.asked(ctx, policy.GateTool); err != nil {
 		return err
 	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("before the decision %w", err)
-	}
-	if err := p.decide(ctx, req, true, ""); err != nil {
+	if _, err := p.allows(ctx, req, "after its plan was approved"); err != nil {
 		return err
-	}
-	if _, err := p.ended(ctx, req); err != nil {
-		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("after its plan was approved %w", err)
 	}
 	c.yes(Plan, "rejected once, approved once; nothing ran before")
 	return nil
@@ -329,17 +299,8 @@ func (c *checker) obeys(ctx context.Context, p *player, _ func(Line)) error {
 	if err != nil {
 		return err
 	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("before the decision %w", err)
-	}
-	if err := p.decide(ctx, req, true, ""); err != nil {
+	if _, err := p.allows(ctx, req, "in the mode default"); err != nil {
 		return err
-	}
-	if _, err := p.ended(ctx, req); err != nil {
-		return err
-	}
-	if err := p.ran(1); err != nil {
-		return fmt.Errorf("in the mode default %w", err)
 	}
 	c.yes(Mode, "plan: nothing ran and nobody was asked; default: it asked")
 	return nil
@@ -382,11 +343,8 @@ func (c *checker) unheard(ctx context.Context, p *player, at func(Line)) error {
 	if err := p.begin(ctx); err != nil {
 		return err
 	}
-	if err := p.rested(ctx); err != nil {
+	if err := p.restedAfter(ctx, 0, "nobody answered, and"); err != nil {
 		return err
-	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("nobody answered, and %w", err)
 	}
 	at(Unanswered)
 	if len(p.sc.acts) == 1 {

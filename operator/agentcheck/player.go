@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,6 +147,14 @@ func (p *player) begin(ctx context.Context) error {
 	return p.give(ctx)
 }
 
+// begins has the member begin its task, and waits for its first request, of a kind.
+func (p *player) begins(ctx context.Context, g policy.Gate) (*control.Request, error) {
+	if err := p.begin(ctx); err != nil {
+		return nil, err
+	}
+	return p.asked(ctx, g)
+}
+
 // see looks at the task that the member was given last.
 func (p *player) see(fn func(*control.TaskState)) {
 	p.st.view(p.instance, func(w *control.Worker) {
@@ -231,6 +240,31 @@ func (p *player) answer(ctx context.Context, r *control.Request, typed string) e
 	return err
 }
 
+// allows allows a call that has not run, and waits until it has run once; when begins the error of another number.
+func (p *player) allows(ctx context.Context, r *control.Request, when string) (call string, err error) {
+	if err := p.ran(0); err != nil {
+		return "", fmt.Errorf("before the decision %w", err)
+	}
+	if err := p.decide(ctx, r, true, ""); err != nil {
+		return "", err
+	}
+	if call, err = p.ended(ctx, r); err != nil {
+		return "", err
+	}
+	if err := p.ran(1); err != nil {
+		return "", fmt.Errorf("%s %w", when, err)
+	}
+	return call, nil
+}
+
+// denies denies a call, and waits until the turn is over without it.
+func (p *player) denies(ctx context.Context, r *control.Request) error {
+	if err := p.decide(ctx, r, false, deniedWords); err != nil {
+		return err
+	}
+	return p.restedAfter(ctx, 0, "denied,")
+}
+
 // ended waits until the end of an allowed call is on record, and says what was called.
 func (p *player) ended(ctx context.Context, r *control.Request) (call string, err error) {
 	err = p.until(ctx, "the end of the call is on record", func() (done bool, err error) {
@@ -288,6 +322,17 @@ func (p *player) rested(ctx context.Context) error {
 	})
 }
 
+// restedAfter waits until the turn is over, in which the command ran so often; when begins the error of another number.
+func (p *player) restedAfter(ctx context.Context, times int, when string) error {
+	if err := p.rested(ctx); err != nil {
+		return err
+	}
+	if err := p.ran(times); err != nil {
+		return fmt.Errorf("%s %w", when, err)
+	}
+	return nil
+}
+
 // reported waits until the lead has heard how the task ended.
 func (p *player) reported(ctx context.Context) (how string, err error) {
 	err = p.until(ctx, "the lead knows the end of the task", func() (bool, error) {
@@ -338,17 +383,8 @@ func (p *player) heardMail(ctx context.Context) error {
 		}
 		rests := false
 		p.st.view(p.instance, func(w *control.Worker) { rests = w.State() == machine.Idle })
-		return rests && !hasUnread(entries), nil
+		return rests && !slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return !e.Envelope.Read }), nil
 	})
-}
-
-func hasUnread(entries []mailbox.Entry) bool {
-	for _, e := range entries {
-		if !e.Envelope.Read {
-			return true
-		}
-	}
-	return false
 }
 
 // hears waits until the agent was told something, as far as its driver knows what it is told.

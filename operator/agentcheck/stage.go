@@ -9,7 +9,6 @@ import (
 
 	"waggle/control"
 	"waggle/leader"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -26,7 +25,7 @@ type stage struct {
 	team   protocol.TeamName
 	s      *operator.State
 	l      *leader.Leader
-	stop   context.CancelFunc
+	stop   func()
 	nudges <-chan struct{}
 }
 
@@ -43,11 +42,8 @@ func newStage(ctx context.Context, c *checker, name string, deadline time.Durati
 	if st.l, err = process.Of(c.op).LeadAs(ctx, st.s, lead); err != nil {
 		return nil, err
 	}
-	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
-	st.stop = stop
-	st.nudges, err = mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(c.op.Boxes(st.team).Dirs(), st.s.Dir.LeaderJournal())...)
+	st.nudges, st.stop, err = operator.Watch(context.WithoutCancel(ctx), 100*time.Millisecond, append(c.op.Boxes(st.team).Dirs(), st.s.Dir.LeaderJournal())...)
 	if err != nil {
-		stop()
 		return nil, errors.Join(err, st.l.Close())
 	}
 	return st, nil
@@ -60,8 +56,6 @@ func (st *stage) close(ctx context.Context) error {
 	err := process.Of(st.op).EndMembers(ctx, st.l, st.s, "the check is over", endGrace, func() {})
 	err = errors.Join(err, process.Of(st.op).CloseTerminals(ctx, st.s, process.AllRead)) // also panes of members that were killed
 	st.stop()
-	for range st.nudges { // until the watcher has ended
-	}
 	return errors.Join(err, st.l.Close())
 }
 
