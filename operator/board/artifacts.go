@@ -27,11 +27,7 @@ type ArtifactRow struct {
 // Artifacts lists the files of a member, or of all when member is "": its log, its status and its
 // artifacts. problems has the directories that could not be listed whole.
 func (o Operator) Artifacts(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (rows []ArtifactRow, problems []string, err error) {
-	b, err := o.board(ctx, "task artifacts", name, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	names, err := b.desks(member)
+	b, names, err := o.desks(ctx, name, member)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +44,16 @@ func (o Operator) Artifacts(ctx context.Context, name protocol.TeamName, member 
 	return rows, problems, nil
 }
 
-// desks returns the members that have a directory: the named one, or all.
+// desks opens a team's list, and returns the members that have a directory: the named one, or all.
+func (o Operator) desks(ctx context.Context, name protocol.TeamName, member protocol.MemberName) (*board, []protocol.MemberName, error) {
+	b, err := o.board(ctx, "task artifacts", name, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := b.desks(member)
+	return b, names, err
+}
+
 func (b *board) desks(member protocol.MemberName) ([]protocol.MemberName, error) {
 	if b.list == nil {
 		if member != "" {
@@ -73,11 +78,7 @@ func (b *board) desks(member protocol.MemberName) ([]protocol.MemberName, error)
 
 // OpenArtifact opens one file of a member by the path that Artifacts gives it.
 func (o Operator) OpenArtifact(ctx context.Context, name protocol.TeamName, member protocol.MemberName, path string) (*os.File, error) {
-	b, err := o.board(ctx, "task artifacts", name, false)
-	if err != nil {
-		return nil, err
-	}
-	names, err := b.desks(member)
+	b, names, err := o.desks(ctx, name, member)
 	if err != nil {
 		return nil, err
 	}

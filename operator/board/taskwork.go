@@ -360,11 +360,7 @@ func (b *board) claimant(id task.ID, as protocol.MemberName) (protocol.MemberNam
 		return "", &team.NotFoundError{What: "member", Name: string(as), Near: b.cfg.Near(string(as))}
 	}
 	if ours := b.ours(m.Name); ours != nil && runsOrdersOnly(ours) {
-		what := "ID"
-		if id != "" {
-			what = string(id)
-		}
-		return "", &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Next: operator.Next{Step: operator.NextAssignTask, ID: what, Member: m.Name}}
+		return "", &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Next: operator.Next{Step: operator.NextAssignTask, ID: cmp.Or(string(id), "ID"), Member: m.Name}}
 	}
 	return m.Name, nil
 }
@@ -384,10 +380,7 @@ func (o Operator) StartTask(ctx context.Context, name protocol.TeamName, id task
 	if err != nil {
 		return nil, err
 	}
-	if as == "" {
-		as = protocol.MemberName(seen.Owner)
-	}
-	t, err := b.list.Start(ctx, id, as)
+	t, err := b.list.Start(ctx, id, cmp.Or(as, protocol.MemberName(seen.Owner)))
 	return b.result(ctx, seen, t, err)
 }
 
@@ -499,17 +492,23 @@ func (o Operator) step(ctx context.Context, op string, name protocol.TeamName, i
 	return b, seen, err
 }
 
+// idleStep is step for what only the operator may do, and refuses a task that a member is working on.
+func (o Operator) idleStep(ctx context.Context, op string, name protocol.TeamName, id task.ID) (*board, task.Task, error) {
+	b, seen, err := o.step(ctx, op, name, id)
+	if err == nil {
+		err = o.guardBoard(ctx, b)
+	}
+	if err == nil {
+		err = b.idle(id)
+	}
+	return b, seen, err
+}
+
 // ReleaseTask makes a task pending, without an owner. It refuses a task that a member is working
 // on.
 func (o Operator) ReleaseTask(ctx context.Context, name protocol.TeamName, id task.ID) (*TaskResult, error) {
-	b, seen, err := o.step(ctx, "task release", name, id)
+	b, seen, err := o.idleStep(ctx, "task release", name, id)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.guardBoard(ctx, b); err != nil {
-		return nil, err
-	}
-	if err := b.idle(id); err != nil {
 		return nil, err
 	}
 	t, _, err := b.list.Handover(ctx, seen, "", protocol.Lead, o.Minter.Now())
@@ -566,14 +565,8 @@ func (o Operator) BlockTask(ctx context.Context, name protocol.TeamName, id task
 // RemoveTask removes a task as Claude Code does: its id is not used again, and tasks that waited
 // for it stop waiting. It refuses a task that a member is working on.
 func (o Operator) RemoveTask(ctx context.Context, name protocol.TeamName, id task.ID) error {
-	b, _, err := o.step(ctx, "task rm", name, id)
+	b, _, err := o.idleStep(ctx, "task rm", name, id)
 	if err != nil {
-		return err
-	}
-	if err := o.guardBoard(ctx, b); err != nil {
-		return err
-	}
-	if err := b.idle(id); err != nil {
 		return err
 	}
 	return b.explain(ctx, b.list.Delete(ctx, id))

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -124,11 +125,7 @@ func gonePrograms(l *claudesettings.Look) (programs []string) {
 
 // session reports whether a running session has the hooks.
 func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Finding {
-	name := s.Name
-	if name == "" {
-		name = s.SessionID
-	}
-	f := found("Claude session", OK, fmt.Sprintf("%s (pid %d, %s)", name, s.PID, s.Cwd))
+	f := found("Claude session", OK, fmt.Sprintf("%s (pid %d, %s)", cmp.Or(s.Name, s.SessionID), s.PID, s.Cwd))
 	sources := d.sources(s.Cwd)
 	if off, _ := sources.Off(); off != nil {
 		f.Status, f.Detail = Note, fmt.Sprintf("%s runs without the hooks: %s in %s", f.Detail, off.Key, off.Path)

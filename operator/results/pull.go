@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,10 +73,7 @@ func (o Operator) Pull(ctx context.Context, of, member string, po PullOptions) (
 		return nil, &operator.Error{Kind: operator.Failed, Op: op, Msg: "a pull request needs gh, the program of GitHub, and it is not in PATH", Err: err,
 			Advice: "install gh, or push it yourself: git -C " + w.tree.Repo + " push REMOTE " + w.tree.Branch}
 	}
-	p := &Pulled{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: po.Into, Title: po.Title, Files: []string{}}
-	if p.Into == "" {
-		p.Into = w.tree.From
-	}
+	p := &Pulled{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Into: cmp.Or(po.Into, w.tree.From), Title: po.Title, Files: []string{}}
 	if p.Into == "" {
 		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: w.tree.Branch + " was made from no branch, so it is not known where it belongs", Next: operator.NextInto.With()}
 	}
@@ -106,21 +104,19 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 	if r.Commits, r.Earlier, err = w.store.Git.Subjects(ctx, w.tree, d.Base, p.Commit); err != nil {
 		return explained("pr", err)
 	}
-	if p.Title == "" {
-		p.Title = r.Title
-	}
+	p.Title = cmp.Or(p.Title, r.Title)
 	if p.Remote, err = w.store.Git.Remote(ctx, w.tree, p.Into); err != nil {
 		return explained("pr", err)
 	}
 	git := w.store.Git.Program
-	if err := o.person(ctx, w, po, nil, po.Err, git, "push", p.Remote, p.Commit+":refs/heads/"+p.Branch); err != nil {
+	if err := o.person(ctx, w, po, po.In, po.Err, git, "push", p.Remote, p.Commit+":refs/heads/"+p.Branch); err != nil {
 		return err
 	}
 	if err := w.store.Git.Recorded(ctx, w.tree, p.Commit); err != nil {
 		return explained("pr", err)
 	}
 	var url bytes.Buffer
-	if err := o.person(ctx, w, po, nil, &url, gh, "pr", "list", "--head", p.Branch, "--state", "open", "--json", "url", "--jq", ".[0].url"); err != nil {
+	if err := o.person(ctx, w, po, po.In, &url, gh, "pr", "list", "--head", p.Branch, "--state", "open", "--json", "url", "--jq", ".[0].url"); err != nil {
 		return err
 	}
 	if p.URL = strings.TrimSuffix(strings.TrimSpace(url.String()), "null"); p.URL != "" {
@@ -148,9 +144,6 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 
 // person runs a program of the person in the checkout, on the person's terminal.
 func (o Operator) person(ctx context.Context, w *work, po PullOptions, in io.Reader, out io.Writer, program string, args ...string) error {
-	if in == nil {
-		in = po.In
-	}
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = w.tree.Repo, worktree.Environ(o.Environ), in, out, po.Err, checkWait
 	if err := c.Run(); err != nil {

@@ -45,15 +45,7 @@ func Comments(shown, edited string) []Comment {
 			cs[len(cs)-1].Text += "\n" + l
 			continue
 		}
-		c := Comment{Text: l}
-		if next > 0 {
-			p := lines[next-1]
-			c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
-			if p.line > 0 {
-				c.Quoted = p.text
-			}
-		}
-		cs, open = append(cs, c), true
+		cs, open = append(cs, commentAt(lines, next-1, l)), true
 	}
 	for i := range cs {
 		cs[i].Text = strings.TrimSpace(cs[i].Text)
@@ -67,19 +59,24 @@ func CommentsAt(shown string, texts map[int]string) []Comment {
 	lines := places(shown)
 	cs := []Comment{}
 	for _, at := range slices.Sorted(maps.Keys(texts)) {
-		c := Comment{Text: strings.TrimSpace(texts[at])}
-		if at >= 0 && at < len(lines) {
-			p := lines[at]
-			c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
-			if p.line > 0 {
-				c.Quoted = p.text
-			}
-		}
-		if c.Text != "" {
-			cs = append(cs, c)
+		if text := strings.TrimSpace(texts[at]); text != "" {
+			cs = append(cs, commentAt(lines, at, text))
 		}
 	}
 	return cs
+}
+
+// commentAt is a comment on a line of a diff, by its number.
+func commentAt(lines []place, at int, text string) Comment {
+	c := Comment{Text: text}
+	if at >= 0 && at < len(lines) {
+		p := lines[at]
+		c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
+		if p.line > 0 {
+			c.Quoted = p.text
+		}
+	}
+	return c
 }
 
 // CommentsOf are comments that name their place: FILE:LINE: text, with -LINE for a deleted line, or FILE: text
