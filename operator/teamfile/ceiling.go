@@ -1,8 +1,6 @@
 package teamfile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -45,8 +43,7 @@ type yamlCeiling struct {
 // ParseConfig checks the content of a user's file, which is at path. An empty file sets nothing.
 // Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
-	sum := sha256.Sum256(data)
-	c := &Config{Brake: UsualBrake, Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
+	c := &Config{Brake: UsualBrake, Ceiling: record.Ceiling{File: path, SHA256: record.HashText(string(data))}}
 	tree, err := parseYAML("config", path, data, reflect.TypeFor[yamlConfig]())
 	if err != nil {
 		return nil, err
@@ -77,12 +74,7 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 }
 
 func (c *checker) ceiling(to *record.Ceiling, y yamlCeiling) {
-	var err error
-	if y.Mode != "" {
-		if to.Mode, err = policy.ParseMode(y.Mode); err != nil {
-			c.bad("$.ceiling.mode", "%v", err)
-		}
-	}
+	to.Mode = c.mode("$.ceiling", y.Mode, "")
 	if y.Allow != nil {
 		to.Allow = c.rules("$.ceiling.allow", *y.Allow)
 	}

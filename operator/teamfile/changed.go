@@ -1,12 +1,11 @@
 package teamfile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/record"
 )
 
 // Changed reports whether the team file, or an agent definition that it names, differs from the one
@@ -22,6 +21,5 @@ func (f *File) Changed() (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]) != f.SHA256 || len(f.ChangedTypes()) > 0, nil
+	return record.HashText(string(data)) != f.SHA256 || len(f.ChangedTypes()) > 0, nil
 }

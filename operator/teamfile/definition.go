@@ -2,8 +2,6 @@ package teamfile
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,8 +135,7 @@ func (f *File) DefineAs(d Definitions) error {
 func (f *File) ChangedTypes() (types []string) {
 	for _, t := range f.Definitions.Taken {
 		data, err := atomicfile.ReadFile(t.Path, atomicfile.Options{MaxSize: maxDefinition})
-		sum := sha256.Sum256(data)
-		if err == nil && hex.EncodeToString(sum[:]) != t.SHA256 {
+		if err == nil && record.HashText(string(data)) != t.SHA256 {
 			types = append(types, t.Name)
 		}
 	}
@@ -223,8 +220,7 @@ func readDefinition(name, path string, data []byte) (*Definition, error) {
 	bad := func(format string, args ...any) (*Definition, error) {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "type", Msg: path + ": " + fmt.Sprintf(format, args...)}
 	}
-	sum := sha256.Sum256(data)
-	d := &Definition{Name: name, Path: path, SHA256: hex.EncodeToString(sum[:]), Data: string(data)}
+	d := &Definition{Name: name, Path: path, SHA256: record.HashText(string(data)), Data: string(data)}
 	text := strings.TrimPrefix(strings.ReplaceAll(string(data), "\r\n", "\n"), byteOrderMark)
 	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---")
 	if !strings.HasPrefix(text, "---\n") || !ok || body != "" && body[0] != '\n' {

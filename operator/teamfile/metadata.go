@@ -1,6 +1,7 @@
 package teamfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,10 +19,7 @@ type About struct {
 
 // Describe returns the description, which a registry of waggle always has (seed 002).
 func (a About) Describe(name protocol.TeamName) string {
-	if a.Description != "" {
-		return a.Description
-	}
-	return team.DescriptionOf(name)
+	return cmp.Or(a.Description, team.DescriptionOf(name))
 }
 
 // ParseMetadata makes an object of KEY=VALUE pairs, in their order; nil of none. A

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/policy"
 	"waggle/record"
 )
 
@@ -85,12 +84,7 @@ func (y *yamlRestart) restart() (*record.Restart, error) {
 // ask reads the settings of a member's start: model, mode, restart.
 func (c *checker) ask(at string, m *FileMember, y yamlMember) {
 	var err error
-	m.Model = y.Model
-	if y.Mode != "" {
-		if m.Mode, err = policy.ParseMode(y.Mode); err != nil {
-			c.bad(at+".mode", "%v", err)
-		}
-	}
+	m.Model, m.Mode = y.Model, c.mode(at, y.Mode, "")
 	if m.Restart, err = y.Restart.restart(); err != nil {
 		c.bad(at+".restart", "%v", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"waggle/internal/sandbox"
-	"waggle/operator"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -45,16 +44,7 @@ type yamlSize uint64
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler, as yamlDuration does.
 func (s *yamlSize) UnmarshalYAML(n ast.Node) error {
-	t := n.GetToken()
-	if _, ok := n.(*ast.NullNode); ok || t == nil {
-		return nil
-	}
-	v, ok := parseSize(t.Value)
-	if _, scalar := n.(ast.ScalarNode); !ok || !scalar {
-		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no size such as 500MB or 2GiB", operator.Visible(cutText(t.Value))), Token: t}
-	}
-	*s = yamlSize(v)
-	return nil
+	return readScalar(n, (*uint64)(s), parseSize, "size such as 500MB or 2GiB")
 }
 
 var sizeUnits = []struct {
@@ -65,7 +55,7 @@ var sizeUnits = []struct {
 // maxSize keeps sizes within what records hold.
 const maxSize = 1 << 50
 
-func parseSize(text string) (size uint64, ok bool) {
+func parseSize(text string) (size uint64, err error) {
 	for _, u := range sizeUnits {
 		digits, ok := strings.CutSuffix(text, u.unit)
 		if !ok {
@@ -73,11 +63,11 @@ func parseSize(text string) (size uint64, ok bool) {
 		}
 		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
 		if err == nil && n > 0 && n <= maxSize/u.bytes {
-			return n * u.bytes, true
+			return n * u.bytes, nil
 		}
 		break
 	}
-	return 0, false
+	return 0, strconv.ErrRange
 }
 
 // sandbox reads the team's block.
@@ -157,11 +147,7 @@ func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox
 	}
 	if y.Caches != nil {
 		s.Caches = c.caches(at, *y.Caches)
-		for _, name := range s.Caches {
-			if !slices.Contains(team.Caches, name) {
-				c.bad(at+".caches", "%s is not one of the team's caches: a member's block only narrows", name)
-			}
-		}
+		c.among(at+".caches", s.Caches, team.Caches, "the team's caches")
 	}
 	s.UnixSockets = c.sockets(at, y.UnixSockets, s.UnixSockets)
 	if s.UnixSockets != "" && team.UnixSockets == "" {
@@ -170,30 +156,34 @@ func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox
 	s.Secrets = append(slices.Clone(team.Secrets), c.paths(f, at+".secrets", y.Secrets)...)
 	if y.Readable != nil {
 		s.Readable = c.paths(f, at+".readable", *y.Readable)
-		for _, path := range s.Readable {
-			if f.Sandbox != nil && !slices.Contains(team.Readable, path) {
-				c.bad(at+".readable", "%s is not one of the team's: a member's block only narrows", path)
-			}
-		}
+		c.amongTeams(f, at+".readable", s.Readable, team.Readable)
 	}
 	if y.Writable != nil {
 		s.Writable = c.writable(f, at, *y.Writable)
-		for _, path := range s.Writable {
-			if f.Sandbox != nil && !slices.Contains(team.Writable, path) {
-				c.bad(at+".writable", "%s is not one of the team's: a member's block only narrows", path)
-			}
-		}
+		c.amongTeams(f, at+".writable", s.Writable, team.Writable)
 	}
 	if y.Variables != nil {
 		s.Variables = c.variables(at, *y.Variables)
-		for _, name := range s.Variables {
-			if f.Sandbox != nil && !slices.Contains(team.Variables, name) {
-				c.bad(at+".variables", "%s is not one of the team's: a member's block only narrows", name)
-			}
-		}
+		c.amongTeams(f, at+".variables", s.Variables, team.Variables)
 	}
 	s.Limits = c.limits(at, y.Limits, team.Limits)
 	return &s
+}
+
+// among refuses what a member's block names beyond the team's.
+func (c *checker) among(at string, own, team []string, whose string) {
+	for _, name := range own {
+		if !slices.Contains(team, name) {
+			c.bad(at, "%s is not one of %s: a member's block only narrows", name, whose)
+		}
+	}
+}
+
+// amongTeams is among where the team has a block: without one its commands reach everything.
+func (c *checker) amongTeams(f *File, at string, own, team []string) {
+	if f.Sandbox != nil {
+		c.among(at, own, team, "the team's")
+	}
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

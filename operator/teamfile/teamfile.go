@@ -1,8 +1,7 @@
 package teamfile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,8 +239,7 @@ func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 }
 
 func parseFile(path string, data []byte, settings bool, backends ...string) (*File, error) {
-	sum := sha256.Sum256(data)
-	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
+	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: record.HashText(string(data))}
 	tree, err := parseYAML("team file", path, data, reflect.TypeFor[yamlFile]())
 	if err != nil {
 		return nil, err
@@ -424,16 +422,22 @@ func (c *checker) decide(f *File, y yamlDecide, led bool) {
 }
 
 func (c *checker) policy(at string, y yamlPolicy) policy.Policy {
-	p := policy.Policy{Version: 1, Mode: policy.ModeDefault}
-	var err error
-	if y.Mode != "" {
-		if p.Mode, err = policy.ParseMode(y.Mode); err != nil {
-			c.bad(at+".mode", "%v", err)
-		}
-	}
+	p := policy.Policy{Version: 1, Mode: c.mode(at, y.Mode, policy.ModeDefault)}
 	p.Allow, p.Deny = c.rules(at+".allow", y.Allow), c.rules(at+".deny", y.Deny)
 	p.Sandboxed = c.sandboxed(at, y.Sandboxed)
 	return p
+}
+
+// mode reads a mode, with another one where none is named.
+func (c *checker) mode(at, word string, otherwise policy.Mode) policy.Mode {
+	if word == "" {
+		return otherwise
+	}
+	m, err := policy.ParseMode(word)
+	if err != nil {
+		c.bad(at+".mode", "%v", err)
+	}
+	return m
 }
 
 // sandboxed reads whether calls that run in a verified sandbox are allowed without asking.
@@ -476,13 +480,10 @@ func (c *checker) members(f *File, ys []yamlMember) {
 				break
 			}
 		}
-		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required"}
+		m := FileMember{Name: name, Agent: y.Agent, Backend: cmp.Or(y.Backend, operator.BackendAuto), Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required"}
 		c.worktree(f, at, &m, y.Worktree)
 		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
 			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
-		}
-		if m.Backend == "" {
-			m.Backend = operator.BackendAuto
 		}
 		if !slices.Contains(c.backends, m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(c.backends, ", "))
@@ -589,15 +590,11 @@ func (m *FileMember) Fit() error {
 
 // SpecOf is the settings of a member that no file describes.
 func (m *FileMember) SpecOf(command []string) (json.RawMessage, error) {
-	return specOf(yamlMember{Agent: m.Agent, Command: command, Model: m.Model, Prompt: m.Prompt, Mode: string(m.Mode)})
-}
-
-func specOf(y yamlMember) (json.RawMessage, error) {
-	b, err := spec(y)
+	b, err := spec(yamlMember{Agent: m.Agent, Command: command, Model: m.Model, Prompt: m.Prompt, Mode: string(m.Mode)})
 	if err != nil {
 		return nil, err
 	}
-	_, err = agent.New(y.Agent, b)
+	_, err = agent.New(m.Agent, b)
 	return b, err
 }
 

@@ -412,15 +412,20 @@ type yamlDuration time.Duration
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler.
 func (d *yamlDuration) UnmarshalYAML(n ast.Node) error {
+	return readScalar(n, (*time.Duration)(d), time.ParseDuration, "time such as 90s, 10m or 1h30m")
+}
+
+// readScalar reads the text of a node that is no null and no list or mapping.
+func readScalar[T any](n ast.Node, to *T, read func(string) (T, error), what string) error {
 	t := n.GetToken()
 	if _, ok := n.(*ast.NullNode); ok || t == nil {
 		return nil
 	}
-	v, err := time.ParseDuration(t.Value)
+	v, err := read(t.Value)
 	if _, scalar := n.(ast.ScalarNode); err != nil || !scalar {
-		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no time such as 90s, 10m or 1h30m", operator.Visible(cutText(t.Value))), Token: t}
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no %s", operator.Visible(cutText(t.Value)), what), Token: t}
 	}
-	*d = yamlDuration(v)
+	*to = v
 	return nil
 }
 
@@ -440,14 +445,5 @@ type yamlCount int64
 
 // UnmarshalYAML implements yaml.NodeUnmarshaler.
 func (c *yamlCount) UnmarshalYAML(n ast.Node) error {
-	t := n.GetToken()
-	if _, ok := n.(*ast.NullNode); ok || t == nil {
-		return nil
-	}
-	v, err := strconv.ParseInt(t.Value, 10, 64)
-	if _, scalar := n.(ast.ScalarNode); err != nil || !scalar {
-		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no whole number", operator.Visible(cutText(t.Value))), Token: t}
-	}
-	*c = yamlCount(v)
-	return nil
+	return readScalar(n, (*int64)(c), func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, "whole number")
 }
