@@ -21,8 +21,7 @@ import (
 // decision that nobody has sent stays unsent; the next Refresh drops all of it. A process that leads may be stopped: beside
 // it the question is shown too, and Hear records it, once.
 func TestPreview(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
 		return agent.Result{Failed: !out.Allowed}, err

@@ -40,8 +40,7 @@ func show(t testing.TB, r *operatortest.Rig, id task.ID) *board.TaskDetail {
 }
 
 func TestAddTask(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	for _, c := range []struct {
 		n    board.NewTask
 		code operator.Kind
@@ -84,8 +83,7 @@ func TestAddTask(t *testing.T) {
 // A list has the tasks in order, without those of the harness, and says what is wrong with
 // files.
 func TestTasks(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	add(t, tm, board.NewTask{Subject: "build"})
 	add(t, tm, board.NewTask{Subject: "ship", After: []task.ID{"1"}})
 	dir := op.Root.TasksDir("api")
@@ -121,8 +119,7 @@ func TestTasks(t *testing.T) {
 
 // The steps of a task that a member by file claims: each says whether it changed something.
 func TestStepsOfATask(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.ByFile("cas")
 	o, ctx := board.Of(op), t.Context()
@@ -186,8 +183,7 @@ func TestStepsOfATask(t *testing.T) {
 }
 
 func TestBlockAndRemove(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	for _, s := range []string{"one", "two", "three"} {
 		add(t, tm, board.NewTask{Subject: s})
 	}
@@ -229,8 +225,7 @@ func TestBlockAndRemove(t *testing.T) {
 // A member that waggle runs gets a task as an order in the journal and does it. While the member works
 // on the task, no command changes the task.
 func TestTasksOfAMemberThatRuns(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	turn, begun, free := operatortest.Busy()
 	tm.Member("ann", turn)
 	tm.ByFile("bob")
@@ -274,8 +269,7 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 // AssignTask does not repeat an order that stands, and the order keeps its terms. With other terms it
 // makes another order.
 func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	if res := add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Timeout: time.Hour}}); !res.Ordered {
 		t.Fatalf("%+v", res)
@@ -304,8 +298,7 @@ func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 // An assignment that sets one of a task's terms keeps the others: a task whose own check decides does not go by
 // its owner's because it got another timeout.
 func TestAnAssignmentKeepsTheTermsThatItDoesNotSet(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	tm.Join("bob")
 	own, other := &record.Check{Command: "make check"}, &record.Check{Command: "true"}
@@ -334,8 +327,7 @@ func second(_ *board.TaskResult, err error) error { return err }
 
 // The Note of a task has what the board does not say: why the task failed, and that nobody ordered it.
 func TestNotes(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 		return agent.Result{Failed: true, Reason: "no such file"}, nil
 	})
@@ -404,8 +396,7 @@ func TestAssignAbroad(t *testing.T) {
 // Artifacts lists the files that members have made, and OpenArtifact reads one by its path. Neither
 // reaches a file outside of a member's directory.
 func TestArtifacts(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	o, ctx := board.Of(op), t.Context()
 	for name, data := range map[string]string{"ann/output.log": "said", "ann/artifacts/report.md": "# Report", "bob/artifacts/a.txt": "a"} {
@@ -492,8 +483,7 @@ func TestSaysItIsDone(t *testing.T) {
 // TestCheckedByNobodyElse: a member does not say over its check that a task is done, by its name or from inside of
 // it; the operator does. A check without an owner is refused, and what the board alone says is noted.
 func TestCheckedByNobodyElse(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
 	o, ctx := board.Of(op), t.Context()
 	never := board.Terms{Check: &record.Check{Command: "false"}}

@@ -9,15 +9,13 @@ import (
 	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/board"
-	"waggle/record"
 )
 
 // TestMovedDirectories: a task is not added where the records of its team, or its list, were moved away, and nothing is made
 // in their place.
 func TestMovedDirectories(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	for _, at := range []string{tm.State().Dir.Path, op.Root.TasksDir("api")} {
 		away := filepath.Join(t.TempDir(), "away")
 		testenv.Must(t, os.Rename(at, away))

@@ -6,13 +6,11 @@ import (
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/operator/board"
-	"waggle/record"
 )
 
 // TestOpen: Open does not offer a task that is completed; a list without tasks offers nothing.
 func TestOpen(t *testing.T) {
-	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", record.PolicySet{})
+	op, _ := operatortest.API(t)
 	b := board.Of(op)
 	if got, err := b.OpenTasks(t.Context(), "api"); err != nil || len(got) != 0 {
 		t.Errorf("an empty list: %+v, %v", got, err)

@@ -16,8 +16,7 @@ import (
 
 func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
 	t.Helper()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	return decide.Of(op), rig
 }
 

@@ -23,8 +23,7 @@ import (
 // TestParts: the parts are the numbered items of the newest revision, and only of an approved plan.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	o := fresh.Of(op)
 	const plan = "# Parts\n\nTwo of them.\n\n1. the server\n   in server.go\n\n2) the page\n\n## Not parts\n\nnothing\n"
 	rig.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -83,8 +82,7 @@ func TestHere(t *testing.T) {
 // TestNewInside: a member's process starts no further members, in no team.
 func TestNewInside(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	rig.Member("ann", operatortest.Idle)
 	inside := rig.FromInside()
 	_, err := fresh.Of(inside).New(t.Context(), []fresh.Want{{Task: "true", Agent: "exec", Here: true}}, fresh.Options{Dir: t.TempDir()})

@@ -62,8 +62,7 @@ func names(st *fresh.Started) (list []string) {
 // members before and starts none. A member whose process fails has the reason; the others are ready.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	rig.Enlist(rig.State(), "run-tests")
 	dir := t.TempDir()
 	wants := []fresh.Want{
@@ -125,8 +124,7 @@ func second(_ *fresh.Started, err error) error { return err }
 // TestSplit: a member that splits a task must propose a plan, and its task says so.
 func TestSplit(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	st := testenv.Value(fresh.Of(op).New(t.Context(), []fresh.Want{{Task: "the whole page", Agent: "script", Split: true, Here: true}},
 		fresh.Options{Dir: t.TempDir(), Team: "api", Env: op.Environ, Begin: begin(""), Wait: time.Minute}))(t)
 	m, ok := rig.State().Lead.Member(st.Members[0].Name)

@@ -12,7 +12,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
-	"waggle/record"
 	"waggle/task"
 )
 
@@ -41,8 +40,7 @@ func TestConditions(t *testing.T) {
 // TestStates: each condition of a member comes once and in order, to who reads on and to who begins then.
 func TestStates(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	open := func() *inspect.States {
 		return testenv.Value(inspect.Of(op).States(t.Context(), "api"))(t)
 	}

@@ -222,8 +222,7 @@ func BenchmarkGlanceRefused(b *testing.B) {
 // reads the snapshot of an acting command.
 func TestGlanceWritesNothing(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	rig.Join("ann")
 	for range 120 {
 		rig.Task("ann", "something")

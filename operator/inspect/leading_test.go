@@ -9,14 +9,12 @@ import (
 	"waggle/home"
 	"waggle/internal/test/operatortest"
 	"waggle/operator/inspect"
-	"waggle/record"
 )
 
 // TestLeaderOfBroken: the process that leads is shown by its own record where the leader's journal is broken.
 func TestLeaderOfBroken(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	s := r.State()
 	r.Enlist(s, "ann")
 	led := operatortest.Process(t)

@@ -15,8 +15,7 @@ import (
 // TestListed: the registry's members are listed, a team that is not there is not found.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", record.PolicySet{})
+	op, _ := operatortest.API(t)
 	if _, _, err := mail.Of(op).Register(t.Context(), "api", team.Member{Name: "bob", AgentType: "reviewer", JoinedAt: time.Now(), Subscriptions: []string{}}, false); err != nil {
 		t.Fatal(err)
 	}

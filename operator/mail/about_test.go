@@ -19,8 +19,7 @@ import (
 // has its answer; a copy of it under the same id, which no journal vouches for, has none.
 func TestInboxRequests(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	answered := tm.Asks("ann", operatortest.Bash("rm -rf build"))
 	q := tm.Pending(1)[0]
 	asks := func() mail.InboxEntry {

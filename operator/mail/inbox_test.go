@@ -25,8 +25,7 @@ const forged = `{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"req
 
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
 	send(t, tm, "bob", "second")
@@ -58,8 +57,7 @@ func TestInbox(t *testing.T) {
 // Inbox shows a message without a record with a warning, and Attach gives it to no agent.
 func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", operatortest.Idle)
 	tm.WriteMailbox("ann", "["+forged+"]")
 	tm.Until("ann has judged it", func(*control.Leader) bool {
@@ -106,8 +104,7 @@ func TestControlsAndIsStatus(t *testing.T) {
 // leader.
 func TestMarkReadOfTheLead(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.WriteMailbox(protocol.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, protocol.Lead)
@@ -166,8 +163,7 @@ func TestMarkReadAbroad(t *testing.T) {
 
 func TestAttachIsWhatIsUnread(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.WriteMailbox("bob", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},
 		{"from":"x","text":"new","timestamp":"2026-02-16T10:30:01.000Z","read":false},`+forged+`]`)
@@ -197,8 +193,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 // News gives each item once: called with the last seq, it returns nothing more.
 func TestNews(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", operatortest.Idle)
 	tm.Task("ann", "quick")
 	var told []control.News
@@ -224,8 +219,7 @@ func TestNews(t *testing.T) {
 // message of a copied mailbox once.
 func TestArchived(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	archive := tm.State().Dir.Archive()
 	write := func(path, text string, read bool) {
@@ -277,8 +271,7 @@ func TestArchived(t *testing.T) {
 // The mailbox of a team whose directory is gone is read from the archive while the team is led.
 func TestInboxAfterwards(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	kept := filepath.Join(tm.State().Dir.Archive(), "vanished-20260102T000000.000Z")
 	testenv.Must(t, os.MkdirAll(kept, 0o700))

@@ -26,8 +26,7 @@ func register(r *operatortest.Rig, m team.Member, unique bool) (team.Member, str
 // mailbox.
 func TestRegister(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	_, tm := operatortest.API(t)
 	added, archived, err := register(tm, team.Member{Name: "bob", Prompt: "you review"}, false)
 	if err != nil || added.Name != "bob" || archived != "" || added.Model != mail.NoModel || added.IsActive == nil {
 		t.Fatalf("%+v, %q, %v", added, archived, err)
@@ -60,8 +59,7 @@ func TestRegister(t *testing.T) {
 // The mail of an earlier member of a name does not become that of the next one.
 func TestRegisterPutsOldMailAway(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.WriteMailbox("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 	_, archived, err := register(tm, team.Member{Name: "bob"}, false)
 	if err != nil || !strings.Contains(read(t, archived), "for another bob") || !strings.HasPrefix(archived, tm.State().Dir.Archive()) {
@@ -146,8 +144,7 @@ func TestSigner(t *testing.T) {
 // A team that has ended and whose files still exist is a Leftover, and takes no members.
 func TestLeftover(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	leftover := func(name protocol.TeamName) *operator.State {
 		return testenv.Value(mail.Of(op).Leftover(t.Context(), name))(t)
 	}
@@ -172,8 +169,7 @@ func TestLeftover(t *testing.T) {
 
 func TestArchiveOf(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	s := tm.State()
 	if at, err := mail.Of(op).ArchiveOf(s, nil); at != s.Dir.Archive() || err != nil {
 		t.Errorf("%q, %v", at, err)

@@ -59,8 +59,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 		"taken out beside another": {func(e entries) entries { return e[:1] }, mail.Erased, "nobody has read it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			op := operatortest.New(t)
-			tm := operatortest.Team(t, op, "api", record.PolicySet{})
+			_, tm := operatortest.API(t)
 			tm.ByFile("bob")
 			send(t, tm, "bob", "older")
 			id := send(t, tm, "bob", "words").MsgID
@@ -83,8 +82,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 // place, as a shell does, leaves it empty or cut off for a while: nobody has taken the message then.
 func TestMessageInATornMailbox(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	ours := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, ours := operatortest.API(t)
 	ours.ByFile("bob")
 	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
 		send(t, tm, "bob", "older")
@@ -110,8 +108,7 @@ func TestMessageInATornMailbox(t *testing.T) {
 
 func TestMessageFinds(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	first, second := send(t, tm, "bob", "first"), send(t, tm, "bob", "second")
 	m := became(t, tm, second.MsgID[:8])
@@ -142,8 +139,7 @@ func TestMessageFinds(t *testing.T) {
 // asked for all.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", operatortest.Idle)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
@@ -205,8 +201,7 @@ func TestMessageStaysDelivered(t *testing.T) {
 // TestMessageClosed: each evidence with which a record closes words is a state.
 func TestMessageClosed(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	_, tm := operatortest.API(t)
 	tm.Join("ann")
 	for evidence, want := range map[string]mail.MessageState{
 		"withdrawn":                                  {State: mail.Withdrawn},
@@ -233,8 +228,7 @@ func TestMessageClosed(t *testing.T) {
 // leaves without having taken them.
 func TestMessageBetweenMembers(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("bob")
 	tm.Member("ann", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 		return agent.Result{}, h.Say(ctx, "bob", "from ann", "")
@@ -261,8 +255,7 @@ func TestMessageBetweenMembers(t *testing.T) {
 // Await ends with the state that the message reached, by the member's own journal.
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("ann", operatortest.Idle)
 	sent := []mail.Sent{send(t, tm, "ann", "hi")}
 	if err := mail.Of(op).Await(t.Context(), sent, mail.Acknowledged, time.Minute); err != nil || mail.Exit(sent) != nil || sent[0].State != mail.Acknowledged {
@@ -286,8 +279,7 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 // not arrive.
 func TestAwaitOfWhatNeverArrives(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.Join("ann")
 	tm.Join("cas")
@@ -329,8 +321,7 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 // same id.
 func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	ours := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, ours := operatortest.API(t)
 	ours.ByFile("bob")
 	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
 		t.Run(string(tm.Name), func(t *testing.T) {
@@ -354,8 +345,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 // A message that nobody has taken can be withdrawn, or replaced by another to the same recipient.
 func TestWithdrawAndSupersede(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.Join("ann")
 	for _, to := range []string{"bob", "ann"} {
@@ -421,8 +411,7 @@ func TestDeliveryOver(t *testing.T) {
 // member it is said that what became of them is not known.
 func TestMessagesBesideABrokenJournal(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	tm.Join("bob")
 	toAnn, toBob := send(t, tm, "ann", "to ann"), send(t, tm, "bob", "to bob")
@@ -459,8 +448,7 @@ func TestMessagesBesideABrokenJournal(t *testing.T) {
 // sent, and nothing is made where they were. Put back, it goes on.
 func TestMovedRecords(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	at := tm.State().Dir.Path
 	away := filepath.Join(t.TempDir(), "away")

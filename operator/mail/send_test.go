@@ -27,8 +27,7 @@ const someID = "0b8f4b5e-2a55-4f2a-9d1e-7f3b0b0f7a11"
 
 func TestSendRefuses(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.Member("ann", operatortest.Idle)
 	solo := operatortest.Team(t, op, "solo", record.PolicySet{})
@@ -80,8 +79,7 @@ func TestSendRefuses(t *testing.T) {
 // and metadata.
 func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	long := strings.Repeat("é", 300)
 	sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: long + "\nmore", ID: someID, Color: "red", Metadata: json.RawMessage(`{"k":1}`)})
@@ -108,8 +106,7 @@ func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 
 func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	m := mail.Message{To: address(t, "bob"), Text: "once", ID: someID}
 	for i := range 2 {
@@ -132,8 +129,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 // A message to everyone is one message to each member, with an id that is derived from the first id.
 func TestSendToEveryone(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("ann")
 	tm.ByFile("bob")
 	m := mail.Message{To: address(t, "*"), Text: "to all", ID: someID, As: "Ann"}
@@ -156,8 +152,7 @@ func TestSendToEveryone(t *testing.T) {
 // Send refuses a recipient that can never take a message.
 func TestSendToThoseWhoCannotReceive(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("file")
 	tm.Member("left", operatortest.Idle)
 	s, gone := tm.State(), tm.Instance("left")
@@ -185,8 +180,7 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 // with the step after which it is read.
 func TestSendSaysWhatBringsAMemberBack(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Member("joined", operatortest.Idle)
 	s := tm.State()
 	left, unlisted := tm.Enlist(s, "left"), tm.Enlist(s, "unlisted")
@@ -245,8 +239,7 @@ func gone(t *testing.T) spawn.Identity {
 
 func TestSendToABusyMember(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	turn, begun, free := operatortest.Busy()
 	defer free()
 	tm.Member("ann", turn)
@@ -280,8 +273,7 @@ func TestSendToABusyMember(t *testing.T) {
 // there.
 func TestSendWithoutAMailbox(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	for _, c := range []struct {
 		wreck func() error
@@ -323,8 +315,7 @@ func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 // A message that is sent from inside a member has that member as its sender, whatever As says.
 func TestSendFromInsideAMember(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	_, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
@@ -393,8 +384,7 @@ func TestSendAbroad(t *testing.T) {
 // An editor's mail waits for it under its address.
 func TestBridge(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	ctx := t.Context()
 	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: address(t, "bridge:ed"), Text: "hi"})
 	if err != nil || sent[0].State != mail.Failed {
@@ -449,8 +439,7 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 
 func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	one := send(t, tm, "bob", "hi")
 	refused, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Want: mail.Acknowledged})
@@ -502,8 +491,7 @@ func TestEntryOf(t *testing.T) {
 // Extras writes the second id only for the readers of teams that waggle leads.
 func TestExtras(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	_, tm := operatortest.API(t)
 	env := protocol.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
 	for _, s := range []*operator.State{nil, tm.State()} {
 		got := testenv.Value(mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)}))(t)

@@ -44,8 +44,7 @@ func serve(t *testing.T, op operator.Operator, so mail.ServeOptions) (e mail.End
 // A client with the token sends to a member's mailbox; a client without it is on record.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.ByFile("bob")
 	_, err := mail.Of(op).Endpoint()
 	operatortest.Fails(t, err, operator.NotFound, "no endpoint of this state runs")

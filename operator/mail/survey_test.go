@@ -7,7 +7,6 @@ import (
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/operator/mail"
-	"waggle/record"
 )
 
 // checked is a context that is over after it was asked so many times.
@@ -27,8 +26,7 @@ func (c *checked) Err() error {
 // mailboxes would report a message as erased that is in the other half.
 func TestInterruptedLook(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	tm.Join("ann")
 	tm.Join("bob")
 	sent := []mail.Sent{send(t, tm, "ann", "hi"), send(t, tm, "bob", "hi")}

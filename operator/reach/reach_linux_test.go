@@ -174,8 +174,7 @@ func TestMember(t *testing.T) {
 // TestOpenRefuses: a member without a sandbox, an unknown member, an unknown team and a directory that
 // does not exist are errors, and leave no file.
 func TestOpenRefuses(t *testing.T) {
-	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, rig := operatortest.API(t)
 	rig.Enlist(rig.State(), "ann")
 	for what, c := range map[string]struct {
 		where reach.Where

@@ -40,8 +40,7 @@ func records(t *testing.T, dir string) uint64 {
 // policy has no allow rule.
 func TestRepairLeader(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	s := r.State()
 	m, id := r.Sleeper(s, "ann")
 	last := records(t, s.Dir.LeaderJournal())
@@ -93,8 +92,7 @@ func TestRepairLeader(t *testing.T) {
 // TestRepairNothingReadable: a journal of which nothing can be read does not go on.
 func TestRepairNothingReadable(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	s := r.State()
 	operatortest.Spoil(t, s.Dir.LeaderJournal(), 1)
 	_, err := repairs(t, op, "", 1)
@@ -109,8 +107,7 @@ func TestRepairNothingReadable(t *testing.T) {
 // TestRepairMemberInside: a member that runs inside another process cannot be ended alone.
 func TestRepairMemberInside(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	s := r.State()
 	m := r.Enlist(s, "ann")
 	id := testenv.Value(spawn.Identify(os.Getpid()))(t)
@@ -169,8 +166,7 @@ func TestRepairMember(t *testing.T) {
 // TestRepairDivergence: a divergence stops all decisions until the operator acknowledges it, which no member can.
 func TestRepairDivergence(t *testing.T) {
 	t.Parallel()
-	op := operatortest.New(t)
-	r := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, r := operatortest.API(t)
 	r.Asks("ann", operatortest.Bash("make"))
 	req := r.Pending(1)[0]
 	_, err := repairs(t, op, "", 1)

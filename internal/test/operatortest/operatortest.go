@@ -56,6 +56,13 @@ func Team(t testing.TB, op operator.Operator, name protocol.TeamName, p record.P
 	return &Rig{T: t, Op: op, Name: name}
 }
 
+// API is the operator that most tests need, and its team api, of the default mode.
+func API(t testing.TB) (operator.Operator, *Rig) {
+	t.Helper()
+	op := New(t)
+	return op, Team(t, op, "api", record.PolicySet{})
+}
+
 // Turn is one turn of a member's agent.
 type Turn func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error)
 

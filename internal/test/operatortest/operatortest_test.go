@@ -11,13 +11,11 @@ import (
 	"waggle/internal/test/testenv"
 	"waggle/operator/board"
 	"waggle/operator/decide"
-	"waggle/record"
 )
 
 // A member works at a task, asks, is allowed by the operator, and runs its call once.
 func TestRig(t *testing.T) {
-	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	op, tm := operatortest.API(t)
 	ran := 0
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran {
