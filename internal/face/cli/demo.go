@@ -105,6 +105,15 @@ func (s *stage) pause(d time.Duration) {
 	}
 }
 
+// opIn is the operator of a tree of its own below dir, whatever flags were given.
+func opIn(a *app.App, dir string) (operator.Operator, error) {
+	a.Flags.Root, a.Flags.State, a.Flags.Team = filepath.Join(dir, "root"), filepath.Join(dir, "state"), ""
+	if err := os.MkdirAll(a.Flags.Root, 0o700); err != nil {
+		return operator.Operator{}, err
+	}
+	return a.Op()
+}
+
 func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	if f.agent != "" && f.agent != claude.Kind {
 		return &operator.Error{Kind: operator.Usage, Op: "demo", Msg: fmt.Sprintf("--agent %s: the demo is played with %s, or without --agent by scripts", f.agent, claude.Kind)}
@@ -113,12 +122,7 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	// The demo has a tree of its own, whatever flags were given.
-	a.Flags.Root, a.Flags.State, a.Flags.Team = filepath.Join(dir, "root"), filepath.Join(dir, "state"), ""
-	if err := os.MkdirAll(a.Flags.Root, 0o700); err != nil {
-		return err
-	}
-	op, err := a.Op()
+	op, err := opIn(a, dir)
 	if err != nil {
 		return err
 	}

@@ -90,12 +90,7 @@ func checkAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend 
 	if err != nil {
 		return err
 	}
-	// The check has a tree of its own, whatever flags were given.
-	a.Flags.Root, a.Flags.State, a.Flags.Team = filepath.Join(dir, "root"), filepath.Join(dir, "state"), ""
-	if err := os.MkdirAll(a.Flags.Root, 0o700); err != nil {
-		return err
-	}
-	op, err := a.Op()
+	op, err := opIn(a, dir)
 	if err != nil {
 		return err
 	}

@@ -105,10 +105,7 @@ func completeArtifacts(a *app.App, cmd *cobra.Command, args []string, _ string) 
 	}
 	var out []string
 	if len(args) == 0 {
-		names, err := list.Members()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
+		names, _ := list.Members()
 		for _, n := range names {
 			out = append(out, string(n))
 		}

@@ -41,6 +41,7 @@ type question struct {
 
 // TestEightQuestions: the screen answers each of eight questions about a team, and so does one command.
 func TestEightQuestions(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, eightTeam)

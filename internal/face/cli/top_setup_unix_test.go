@@ -15,6 +15,7 @@ import (
 // TestTopAcceptsSetup: n on the screen asks about the setup of a waggle.yaml that was only found; y accepts it
 // as waggle new does, and x starts a member without it.
 func TestTopAcceptsSetup(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	file := func(text string) string {

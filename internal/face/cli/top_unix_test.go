@@ -121,6 +121,7 @@ func asksInList(screen, member string) bool {
 // One request is allowed on the screen, one denied with a reason, and one of high risk is allowed by
 // its handle. q leaves the screen, and the team goes on.
 func TestTop(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -171,6 +172,7 @@ func TestTop(t *testing.T) {
 
 // For screen readers the same is asked in lines.
 func TestTopPlain(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, topTeam)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -206,6 +208,7 @@ func TestTopPlain(t *testing.T) {
 
 // TestTopPlainPlan: in lines of text too, a revised plan is shown with what differs from the one before.
 func TestTopPlainPlan(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, planned)
 	u.does(0, "up", "--detach", "waggle.yaml")
@@ -227,6 +230,7 @@ func TestTopPlainPlan(t *testing.T) {
 // TestTopTwoScreens: two open screens show an answer that a command gave. The test measures the time from the
 // answer's record to the screens. The figure is that of the best of several answers: others use the machine too.
 func TestTopTwoScreens(t *testing.T) {
+	testenv.Long(t)
 	u := newTmux(t, topTeam)
 	u.does(0, "up", "--detach", "waggle.yaml")
 	defer u.waggle("down", "--force", "api")
@@ -266,6 +270,7 @@ func TestTopTwoScreens(t *testing.T) {
 // TestTopEdits: an input is changed in the person's editor, shown, allowed, and runs instead. The keys
 // are those of the person.
 func TestTopEdits(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	u := newTmux(t, "team: edits\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: make, owner: ann, instructions: \"touch wrong; touch also\"}]\n")
 	writeFile(t, filepath.Join(u.dir, "config.yaml"), "keys: {allow: [o], new: [y]}\n")
@@ -337,6 +342,7 @@ func (u *inTmux) repository(git string) func(args ...string) string {
 // TestTopMerges: the screen shows a member's uncommitted change, takes a comment on a line of it, and merges it.
 // A check that fails leaves the branch as it is.
 func TestTopMerges(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, worked)
@@ -397,6 +403,7 @@ func TestTopMerges(t *testing.T) {
 
 // TestTopPlainMerges: in lines, a member's work is shown when it is done, and merged by y.
 func TestTopPlainMerges(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, strings.Replace(worked, "grep -q two", "grep -q zwei", 1))
@@ -439,6 +446,7 @@ func TestTopPlainMerges(t *testing.T) {
 // TestTopRows: on the real screen a member that works has the last line of its output in its row, and
 // one whose setup failed needs the person, with the next command.
 func TestTopRows(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	git := testenv.Require(t, "git")
 	u := newTmux(t, `team: rows

@@ -22,10 +22,7 @@ func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.S
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, err := op.Root.Names()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	names, _ := op.Root.Names()
 	var out []string
 	for _, n := range names {
 		out = append(out, string(n))
@@ -38,10 +35,7 @@ func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]st
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	members, err := inspect.Of(op).Listed(context.Background(), name)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	members, _ := inspect.Of(op).Listed(context.Background(), name)
 	var out []string
 	for _, m := range members {
 		out = append(out, string(m.Name)+"\t"+m.AgentType)
@@ -55,10 +49,7 @@ func (a *App) CompleteTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	tasks, err := board.Of(op).OpenTasks(context.Background(), name)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	tasks, _ := board.Of(op).OpenTasks(context.Background(), name)
 	var out []string
 	for _, t := range tasks {
 		if !slices.Contains(args, string(t.ID)) {
@@ -138,10 +129,7 @@ func (a *App) CompletePast(_ *cobra.Command, args []string, _ string) ([]string,
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, err := inspect.Of(op).PastNames()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	names, _ := inspect.Of(op).PastNames()
 	var out []string
 	for _, n := range names {
 		out = append(out, n.ID+"\tof "+n.Opened)
