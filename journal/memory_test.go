@@ -129,3 +129,108 @@ func testFile(t *testing.T, o journal.Options) {
 		}
 	})
 }
+
+// TestPreview: records appended to a preview are folded after those of the journal and not written.
+// The journal's next call folds only the records on disk.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	d := newDir(t)
+	fold := &redo{}
+	j := openFold(t, d, fold, quick)
+	say := func(to journal.Journal, kind string) []journal.Record {
+		t.Helper()
+		recs, err := to.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind}}, nil })
+		must(t, err)
+		return recs
+	}
+	first := say(j, "one")
+	was := read(t, segment(d, 1))
+	p := j.Preview()
+	two, three := say(p, "two"), say(p, "three")
+	same(t, "the fold with the preview", fold.Records, append(append(first[:1:1], two...), three...))
+	if three[0].Seq != 3 || three[0].Prev == two[0].Prev {
+		t.Errorf("the preview's records do not follow each other: %+v", three[0])
+	}
+	if now := read(t, segment(d, 1)); string(now) != string(was) {
+		t.Errorf("the preview wrote:\n%s", now)
+	}
+	refresh(t, j)
+	same(t, "the fold without it", fold.Records, first)
+
+	say(j.Preview(), "forgotten")
+	second := say(j, "second")
+	same(t, "an append after a preview", fold.Records, append(first[:1:1], second...))
+	same(t, "the journal", verified(t, d), fold.Records)
+}
+
+// TestPreviewRefuses: Preview refuses appends for a fold that cannot be reset and for a writer with
+// an older epoch.
+func TestPreviewRefuses(t *testing.T) {
+	t.Parallel()
+	d := newDir(t)
+	draft := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "one"}}, nil }
+	j, fold := open(t, d, quick)
+	if recs, err := j.Preview().Append(t.Context(), someone, draft); err == nil || len(fold.Records) > 0 {
+		t.Errorf("a Recorder took %v, %v", recs, err)
+	}
+	again := &redo{}
+	k := openFold(t, d, again, quick)
+	p := k.Preview()
+	later := someone
+	later.Epoch++
+	if _, err := p.Append(t.Context(), later, draft); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Append(t.Context(), someone, draft); err == nil {
+		t.Error("an earlier start appended")
+	}
+}
+
+// TestPreviewStops: a preview does nothing when its context has ended, when its journal is broken,
+// when nothing is proposed, and when the fold refuses the draft.
+func TestPreviewStops(t *testing.T) {
+	d := newDir(t)
+	fold := &choosy{refuse: "bad"}
+	j := openFold(t, d, fold, quick)
+	first := journaltest.Append(t, j, someone, journaltest.Note(1))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	none := func() ([]journal.Draft, error) { t.Error("propose was called"); return nil, nil }
+	p := j.Preview()
+	if err := p.Refresh(over); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	must(t, p.Refresh(t.Context()))
+	if _, err := p.Append(over, someone, none); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	asked := errors.New("asked")
+	for _, propose := range []func() ([]journal.Draft, error){
+		func() ([]journal.Draft, error) { return nil, nil },
+		func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "one"}}, asked },
+		func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "no kind"}}, nil },
+	} {
+		if recs, err := p.Append(t.Context(), someone, propose); recs != nil || errors.Is(err, errChoosy) {
+			t.Errorf("%v, %v", recs, err)
+		}
+	}
+	same(t, "the fold", fold.Records, first)
+	if p.Records() != nil || fold.held != 1 {
+		t.Errorf("%v in the preview; held %d times", p.Records(), fold.held)
+	}
+	two, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "two"}}, nil })
+	must(t, err)
+	if _, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad"}}, nil }); !errors.Is(err, errChoosy) {
+		t.Errorf("refused by the fold: %v", err)
+	}
+	same(t, "the preview", p.Records(), two)
+	refresh(t, j)
+	same(t, "the fold without it", fold.Records, first)
+
+	write(t, segment(d, 1), flipped(read(t, segment(d, 1)), 20))
+	broken := j.Refresh(t.Context())
+	breakAt(t, broken, "00000001.jsonl", 1, 1)
+	if _, err := j.Preview().Append(t.Context(), someone, none); !errors.Is(err, broken) {
+		t.Errorf("a preview of a broken journal: %v", err)
+	}
+}
