@@ -263,9 +263,7 @@ func TestSegmentsMixed(t *testing.T) {
 // and name.
 func TestForged(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(1))
+	d, j := noted(t, 1)
 	good := read(t, segment(d, 1))
 	for _, seq := range []journal.Seq{0, 1, 3, 1 << 63} {
 		write(t, segment(d, 1), append(good[:len(good):len(good)], journal.Line(seq, j.Head(), someone, "note", "1")...))

@@ -179,9 +179,7 @@ func TestEndLostWays(t *testing.T) {
 // TestEndLostUnread: a File that has not read the end yet finds that it was lost.
 func TestEndLostUnread(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(0))
+	d, j := noted(t, 0)
 	before := read(t, segment(d, 1))
 	reader, _ := open(t, d, quick)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
@@ -354,9 +352,7 @@ func TestCertainFaults(t *testing.T) {
 // a journal without the file is read as it is.
 func TestCertainAhead(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(0))
+	d, j := noted(t, 0)
 	ahead := newDir(t)
 	other, _ := open(t, ahead, quick)
 	journaltest.Append(t, other, someone, journaltest.Note(0))

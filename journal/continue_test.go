@@ -183,9 +183,7 @@ func TestContinueKeepsBodies(t *testing.T) {
 // kept, nor one whose propose fails; it stays as it is.
 func TestContinueRefuses(t *testing.T) {
 	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(1))
+	d, _ := noted(t, 1)
 	one := read(t, segment(d, 1))
 	write(t, segment(d, 1), flipped(one, 20))
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)

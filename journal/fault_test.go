@@ -204,9 +204,7 @@ func TestFaults(t *testing.T) {
 func TestUnflushed(t *testing.T) {
 	t.Parallel()
 	for _, next := range []int{0, 1, 2} {
-		d := newDir(t)
-		j0, _ := open(t, d, quick)
-		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		d, j0 := noted(t, 0)
 		reader, seen := open(t, d, quick)
 		o, broken, flushed := quick, true, 0
 		o.FlushWait = time.Millisecond
@@ -247,9 +245,7 @@ func TestUnflushed(t *testing.T) {
 // appended in between. Its records are folded once, in their order.
 func TestFlushAwaited(t *testing.T) {
 	t.Parallel()
-	d := newDir(t)
-	j0, _ := open(t, d, quick)
-	journaltest.Append(t, j0, someone, journaltest.Note(0))
+	d, j0 := noted(t, 0)
 	o, tries := quick, 0
 	o.FlushWait = -1
 	o.Sync = func(*os.File) error {
@@ -283,9 +279,7 @@ func TestFlushAwaited(t *testing.T) {
 func TestUnflushedIsGone(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []int{1, 3, 6} {
-		d := newDir(t)
-		j0, _ := open(t, d, quick)
-		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		d, _ := noted(t, 0)
 		before := read(t, segment(d, 1))
 		o, tries := quick, 0
 		o.Sync = func(*os.File) error {
@@ -307,9 +301,7 @@ func TestUnflushedIsGone(t *testing.T) {
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, next := range []int{0, 1, 2} {
-		d := newDir(t)
-		j0, _ := open(t, d, quick)
-		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		d, j0 := noted(t, 0)
 		before := read(t, segment(d, 1))
 		reader, _ := open(t, d, quick)
 		journaltest.Append(t, j0, someone, journal.Draft{Kind: "decided", Body: "allow"})

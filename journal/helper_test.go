@@ -109,6 +109,14 @@ func write(t tester, path string, b []byte) {
 	must(t, os.WriteFile(path, b, 0o600))
 }
 
+// noted is a journal of one note.
+func noted(t testing.TB, n int) (journal.Dir, *journal.File) {
+	d := newDir(t)
+	j, _ := open(t, d, quick)
+	journaltest.Append(t, j, someone, journaltest.Note(n))
+	return d, j
+}
+
 // forget removes certain.json: the journal is as a program left it that wrote none, or wrote less.
 func forget(t tester, d journal.Dir) {
 	t.Helper()

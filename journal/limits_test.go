@@ -55,9 +55,7 @@ func TestMendWaits(t *testing.T) {
 // TestSegmentRolls: an append goes into a new segment when the last has reached the size, and not
 // when a byte is missing.
 func TestSegmentRolls(t *testing.T) {
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(1))
+	d, _ := noted(t, 1)
 	size := int64(len(read(t, segment(d, 1))))
 	for limit, rolls := range map[int64]bool{size + 1: false, size: true, size - 1: true} {
 		d := newDir(t)
@@ -77,9 +75,7 @@ func TestSegmentRolls(t *testing.T) {
 func TestSegmentTooLarge(t *testing.T) {
 	const most = 8<<20 + 256<<20
 	for size, why := range map[int64]string{most: "is over the limit of", most + 1: fmt.Sprintf("the segment has %d bytes, which no program of ours writes", most+1)} {
-		d := newDir(t)
-		j, _ := open(t, d, quick)
-		journaltest.Append(t, j, someone, journaltest.Note(1))
+		d, _ := noted(t, 1)
 		must(t, os.Truncate(segment(d, 1), size)) // zeros that take no room
 		_, err := d.Open(journal.Leader, nil, quick)
 		if err == nil || !strings.Contains(err.Error(), why) {
@@ -148,9 +144,7 @@ func TestBodyLimits(t *testing.T) {
 // TestProposeFails: Append returns the error of propose as it is, and the repair of a cut line
 // before it is on record all the same.
 func TestProposeFails(t *testing.T) {
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(1))
+	d, j := noted(t, 1)
 	whole := read(t, segment(d, 1))
 	write(t, segment(d, 1), append(whole, `{"v":1,"mus`...))
 	no := errors.New("no")
@@ -174,9 +168,7 @@ func TestProposeFails(t *testing.T) {
 
 // TestEnded: a context that has ended stops a reading and an append before they change anything.
 func TestEnded(t *testing.T) {
-	d := newDir(t)
-	j, _ := open(t, d, quick)
-	journaltest.Append(t, j, someone, journaltest.Note(1))
+	d, j := noted(t, 1)
 	reader, fold := open(t, d, quick)
 	journaltest.Append(t, j, someone, journaltest.Note(2))
 	over, cancel := context.WithCancel(t.Context())

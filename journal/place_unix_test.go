@@ -65,9 +65,7 @@ func TestUntrusted(t *testing.T) {
 		"directory is a pipe": {".", func(p string) error { return errors.Join(os.RemoveAll(p), syscall.Mkfifo(p, 0o600)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDir(t)
-			j, _ := open(t, d, quick)
-			journaltest.Append(t, j, someone, journaltest.Note(1))
+			d, j := noted(t, 1)
 			must(t, tt.change(filepath.Join(d.Path, "leader", tt.file)))
 			folded, err := refused(t, d)
 			if !errors.As(err, new(*journal.BrokenError)) || len(folded) != 0 {

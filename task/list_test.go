@@ -20,6 +20,14 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
 
+// equal compares what should be with what is.
+func equal(t testing.TB, what string, want, got any, o ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(want, got, o...); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
 // must ends a test for an error of what it needs.
 func must(t interface {
 	Helper()
@@ -145,9 +153,7 @@ func TestCreateWritesWhatTheRealClientWrites(t *testing.T) {
   ],
   "blockedBy": []
 }`
-	if diff := cmp.Diff(want, read(t, filepath.Join(dir, "1.json"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "the file", want, read(t, filepath.Join(dir, "1.json")))
 	want = `{
   "id": "2",
   "subject": "Second",
@@ -159,12 +165,8 @@ func TestCreateWritesWhatTheRealClientWrites(t *testing.T) {
     "1"
   ]
 }`
-	if diff := cmp.Diff(want, read(t, filepath.Join(dir, "2.json"))); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{".highwatermark", ".lock", "1.json", "2.json"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "the file", want, read(t, filepath.Join(dir, "2.json")))
+	equal(t, "files", []string{".highwatermark", ".lock", "1.json", "2.json"}, files(t, dir))
 	if read(t, filepath.Join(dir, ".lock")) != "" || read(t, filepath.Join(dir, ".highwatermark")) != "2" {
 		t.Errorf("%q %q", read(t, filepath.Join(dir, ".lock")), read(t, filepath.Join(dir, ".highwatermark")))
 	}
@@ -252,9 +254,7 @@ func TestAllReportsWhatItCannotRead(t *testing.T) {
 		t.Error(err, diff)
 	}
 	want := []string{"11.json: id 12 is not that of the file", "13.json: task: " + filepath.Join(dir, "13.json") + ": byte 11: invalid character '}' after top-level value"}
-	if diff := cmp.Diff(want, problems); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "problems", want, problems)
 	if read(t, filepath.Join(dir, "13.json")) != `{"id":"13"}}` {
 		t.Error("a broken file was changed")
 	}
@@ -367,9 +367,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	want := strings.NewReplacer(`"a"`, `"b"`, "pending", "in_progress").Replace(before)
-	if diff := cmp.Diff(want, read(t, path)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "the file", want, read(t, path))
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
 		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
 	}
@@ -420,24 +418,18 @@ func TestUpdateLinks(t *testing.T) {
 	}
 	must(t, errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})))
 	want := []string{"1 blocks [2 4] by []", "2 blocks [3] by [1]", "3 blocks [4] by [2]", "4 blocks [] by [3 1]", "5 blocks [] by []"}
-	if diff := cmp.Diff(want, links(t, l)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "links", want, links(t, l))
 	refused(t, "itself", set("5", nil, []task.ID{"5"}), task.Cycle, "5")
 	refused(t, "long cycle", set("1", []task.ID{"2", "4"}, []task.ID{"4"}), task.Cycle, "4", "1")
 	refused(t, "by blocks", set("4", []task.ID{"1"}, []task.ID{"3", "1"}), task.Cycle, "4", "1")
 	refused(t, "the long way", set("1", []task.ID{"2", "4"}, []task.ID{"3"}), task.Cycle, "3", "2", "1")
 	refused(t, "unknown", set("5", nil, []task.ID{"9"}), task.UnknownBlocker, "9")
-	if diff := cmp.Diff(want, links(t, l)); diff != "" {
-		t.Errorf("a refused change was written: %s", diff)
-	}
+	equal(t, "a refused change was written", want, links(t, l))
 	// After a link is removed, the opposite link is possible.
 	must(t, set("3", nil, nil))
 	must(t, set("4", []task.ID{"3"}, []task.ID{"1"}))
 	want = []string{"1 blocks [2 4] by []", "2 blocks [] by [1]", "3 blocks [] by [4]", "4 blocks [3] by [1]", "5 blocks [] by []"}
-	if diff := cmp.Diff(want, links(t, l)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "links", want, links(t, l))
 	if err := set("4", nil, []task.ID{"1", "3"}); err != nil {
 		t.Errorf("turned round in one update: %v", err)
 	}
@@ -455,9 +447,7 @@ func TestDelete(t *testing.T) {
 	}
 	must(t, l.Delete(t.Context(), "1"))
 	// The blockedBy of the other tasks stays, as in Claude Code: a deleted blocker counts as done.
-	if diff := cmp.Diff([]string{"2 blocks [] by [1]"}, links(t, l)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "links", []string{"2 blocks [] by [1]"}, links(t, l))
 	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {
 		t.Errorf("its blocker is gone: %v", err)
 	}
@@ -466,7 +456,5 @@ func TestDelete(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if diff := cmp.Diff([]string{".highwatermark", ".lock", "2.json"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "files", []string{".highwatermark", ".lock", "2.json"}, files(t, dir))
 }

@@ -151,9 +151,7 @@ func TestRelease(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "7.json"), "{")
 	got, err := l.Release(t.Context(), "w")
-	if diff := cmp.Diff([]task.ID{"1", "2", "3"}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "ids", []task.ID{"1", "2", "3"}, got)
 	if !errors.As(err, new(*task.CorruptError)) {
 		t.Errorf("what could not be read is reported: %v", err)
 	}
@@ -205,9 +203,7 @@ func TestState(t *testing.T) {
     "avg_response_time": 120.5
   }
 }`
-	if diff := cmp.Diff(text, read(t, filepath.Join(dir, "task-status.json"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "the file", text, read(t, filepath.Join(dir, "task-status.json")))
 	got, err := task.ReadState(dir)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)

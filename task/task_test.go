@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"waggle/task"
@@ -76,9 +75,7 @@ var ignoreKept = cmpopts.IgnoreUnexported(task.Task{})
 func TestUnchangedRewriteIsIdentity(t *testing.T) {
 	t.Parallel()
 	for name, data := range asWritten {
-		if diff := cmp.Diff(data, string(parse(t, data).AppendJSON(nil))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equal(t, name, data, string(parse(t, data).AppendJSON(nil)))
 	}
 }
 
@@ -103,9 +100,7 @@ func TestCaptures(t *testing.T) {
 		if err != nil || len(problems) > 0 || string(got.ID)+".json" != filepath.Base(path) || got.Owner == "" || got.Status != task.Completed {
 			t.Errorf("%s: %v %q %+v", path, err, problems, got)
 		}
-		if diff := cmp.Diff(string(data), string(got.AppendJSON(nil))); diff != "" {
-			t.Errorf("%s: %s", path, diff)
-		}
+		equal(t, path, string(data), string(got.AppendJSON(nil)))
 		return nil
 	})
 	if err != nil || read < 3 {
@@ -133,9 +128,7 @@ func TestParse(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Errorf("%s: %v %q", name, err, problems)
 		}
-		if diff := cmp.Diff(want, got, ignoreKept, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equal(t, name, want, got, ignoreKept, cmpopts.EquateEmpty())
 	}
 	got := parse(t, asWritten["outsider"])
 	if raw, ok := got.Unknown("createdAt"); !ok || string(raw) != "1795198543120" {
@@ -204,9 +197,7 @@ func TestNewTaskHasTheOrderOfTheRealClient(t *testing.T) {
     }
   }
 }`
-	if diff := cmp.Diff(want, string(full.AppendJSON(nil))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "written", want, string(full.AppendJSON(nil)))
 	want = `{
   "id": "3",
   "subject": "",
@@ -215,9 +206,7 @@ func TestNewTaskHasTheOrderOfTheRealClient(t *testing.T) {
   "blocks": [],
   "blockedBy": []
 }`
-	if diff := cmp.Diff(want, string(task.Task{ID: "3", Status: task.Pending}.AppendJSON(nil))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "written", want, string(task.Task{ID: "3", Status: task.Pending}.AppendJSON(nil)))
 }
 
 func TestEdits(t *testing.T) {
@@ -251,9 +240,7 @@ func TestBlocked(t *testing.T) {
 	t.Parallel()
 	all := []task.Task{{ID: "1", Status: task.Completed}, {ID: "2", Status: task.Pending}, {ID: "3", Status: task.InProgress}, {ID: "4", Status: task.Deleted}, {ID: "5", Status: "odd"}}
 	got := task.Blocked(task.Task{ID: "9", BlockedBy: []task.ID{"1", "2", "3", "4", "5", "6", "2", "../x"}}, all)
-	if diff := cmp.Diff([]task.ID{"2", "3", "5"}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "ids", []task.ID{"2", "3", "5"}, got)
 	if got := task.Blocked(task.Task{}, all); got != nil {
 		t.Errorf("%v", got)
 	}

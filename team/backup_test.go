@@ -511,8 +511,7 @@ func TestRestoreLeavesLocks(t *testing.T) {
 // directory.
 func TestRestoreRefusedLeavesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	before := tree(t, r.Path)
 	many := []entry{}
 	for i := range 20_000 {

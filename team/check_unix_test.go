@@ -17,8 +17,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	if got := r.Check("api"); got != nil {
 		t.Errorf("a team of our own: %q", got)
 	}

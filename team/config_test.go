@@ -137,9 +137,7 @@ func TestParseEveryEra(t *testing.T) {
 			t.Errorf("%s: %v %q", name, err, problems)
 			continue
 		}
-		if diff := cmp.Diff(&want, c, cmpopts.IgnoreUnexported(team.Config{}, team.Member{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equal(t, name, &want, c, cmpopts.IgnoreUnexported(team.Config{}, team.Member{}), cmpopts.EquateEmpty())
 	}
 }
 
@@ -339,9 +337,7 @@ func TestMemberFindsWithoutCase(t *testing.T) {
 	if m, ok := c.Member("nobody"); ok {
 		t.Errorf("%+v", m)
 	}
-	if diff := cmp.Diff([]protocol.MemberName{"tester"}, c.Present()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "present", []protocol.MemberName{"tester"}, c.Present())
 }
 
 func TestNear(t *testing.T) {
@@ -445,9 +441,7 @@ func TestNewConfigHasTheOrderOfEraB(t *testing.T) {
     }
   ]
 }`
-	if diff := cmp.Diff(want, string(c.AppendJSON(nil))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "written", want, string(c.AppendJSON(nil)))
 	c.Members = c.Members[:1]
 	c.Description = ""
 	era := mustParse(t, c.AppendJSON(nil))

@@ -75,8 +75,7 @@ func TestColourIsNotThatOfAPresentMember(t *testing.T) {
 
 func TestAddFillsTheEntryIn(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", options())
 	got, _ := add(t, tm, team.Member{Name: "w", AgentID: "liar@other", Model: "opus", Prompt: "go", Cwd: "/w", TmuxPaneID: "%4", BackendType: "tmux", IsActive: new(true), ShutdownAt: noon}, false)
 	if got.AgentID != "w@api" || got.Gone() || got.AgentType != "general-purpose" || !got.JoinedAt.Equal(noon) {
@@ -105,8 +104,7 @@ func TestAddFillsTheEntryIn(t *testing.T) {
 
 func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", options())
 	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 	mail := `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
@@ -169,9 +167,7 @@ func TestRemove(t *testing.T) {
 		}
 		must(t, tm.Remove(t.Context(), "TESTER", noon))
 		c := load(t, tm)
-		if diff := cmp.Diff([]protocol.MemberName{"team-lead", "writer"}, c.Present()); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, "present", []protocol.MemberName{"team-lead", "writer"}, c.Present())
 		m, kept := c.Member("tester")
 		if named := name == "api"; kept != named || kept && (!m.ShutdownAt.Equal(noon) || *m.IsActive) {
 			t.Errorf("%s: %+v", name, m)
@@ -226,9 +222,7 @@ func TestDelete(t *testing.T) {
 	if got := children(t, filepath.Join(r.Path, "tasks")); !slices.Equal(got, []string{"api-2"}) {
 		t.Errorf("tasks: %q", got)
 	}
-	if diff := cmp.Diff(other, tree(t, r.TeamDir("api-2"))); diff != "" {
-		t.Errorf("another team: %s", diff)
-	}
+	equal(t, "another team", other, tree(t, r.TeamDir("api-2")))
 	if read(t, filepath.Join(outside, "precious")) != "keep me" {
 		t.Error("a link was followed")
 	}

@@ -36,9 +36,7 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 	}
 	m, err := tm.Migrate(t.Context(), false)
 	must(t, err)
-	if diff := cmp.Diff(dry, m); diff != "" {
-		t.Errorf("a dry run says otherwise: %s", diff)
-	}
+	equal(t, "a dry run says otherwise", dry, m)
 	got := contents(t, r.Path)
 	if *update {
 		must(t, os.RemoveAll(after))
@@ -46,9 +44,7 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 			write(t, filepath.Join(after, name), data)
 		}
 	}
-	if diff := cmp.Diff(contents(t, after), got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "files", contents(t, after), got)
 	again, err := tm.Migrate(t.Context(), false)
 	if err != nil || len(again.Steps) > 0 || again.From != team.SchemaVersion || !maps.Equal(got, contents(t, r.Path)) {
 		t.Errorf("again: %+v %v", again, err)

@@ -55,8 +55,7 @@ const oldMail = `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z
 
 func TestOldMailIsKeptOutsideTheTeam(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", options())
 	kept := filepath.Join(t.TempDir(), "archive")
 	tm = tm.KeepIn(kept)

@@ -24,6 +24,14 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
 
+// equal compares what should be with what is.
+func equal(t testing.TB, what string, want, got any, o ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(want, got, o...); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
 func options() team.Options {
 	return team.Options{Now: func() time.Time { return noon }}
 }
@@ -147,9 +155,7 @@ func TestCreate(t *testing.T) {
     }
   ]
 }`
-	if diff := cmp.Diff(config, read(t, r.ConfigPath("api"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "the file", config, read(t, r.ConfigPath("api")))
 	for _, name := range []string{"team-lead", "w1"} {
 		if got := read(t, filepath.Join(r.InboxesDir("api"), name+".json")); got != "[]" {
 			t.Errorf("%s: %q", name, got)
@@ -160,9 +166,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s again: %v", name, err)
 		}
 	}
-	if diff := cmp.Diff(config, read(t, r.ConfigPath("api"))); diff != "" {
-		t.Errorf("changed by a refused create: %s", diff)
-	}
+	equal(t, "changed by a refused create", config, read(t, r.ConfigPath("api")))
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -185,9 +189,7 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := team.Create(t.Context(), r, team.Config{Name: "half"}, options()); !errors.Is(err, team.ErrExists) {
 		t.Errorf("a directory is there: %v", err)
 	}
-	if diff := cmp.Diff([]string{"half"}, children(t, filepath.Dir(r.TeamDir("half")))); diff != "" {
-		t.Errorf("left over: %s", diff)
-	}
+	equal(t, "left over", []string{"half"}, children(t, filepath.Dir(r.TeamDir("half"))))
 }
 
 func children(t *testing.T, dir string) []string {
@@ -283,9 +285,7 @@ func TestSymlinkedTeamIsRefused(t *testing.T) {
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); err == nil {
 		t.Error("added through a link")
 	}
-	if diff := cmp.Diff(before, tree(t, r.TeamDir("real"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "files", before, tree(t, r.TeamDir("real")))
 	if _, err := os.Stat(filepath.Join(moved, "config.json")); err != nil {
 		t.Error(err)
 	}
@@ -404,8 +404,7 @@ func rewriteInPlace(path string, content []byte, pause time.Duration) error {
 // writer completes.
 func TestLoadOutlastsTornWrites(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	path := r.ConfigPath("api")
 	long := mustParse(t, []byte(read(t, path)))
 	long.Description = strings.Repeat("long ", 500)
@@ -459,8 +458,7 @@ func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
 
 func TestLocked(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", team.Options{Deadline: 50 * time.Millisecond})
 	must(t, os.Mkdir(r.ConfigPath("api")+".lock", 0o777))
 	load(t, tm) // reading takes no lock
@@ -485,8 +483,7 @@ func TestLocked(t *testing.T) {
 // lock for good. Every read calls the clock once.
 func TestLoadRetries(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	path := r.ConfigPath("api")
 	whole, reads := read(t, path), 0
 	tm, err := team.Open(r, "api", team.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
@@ -507,8 +504,7 @@ func TestLoadRetries(t *testing.T) {
 // member is added. The mailbox is not moved aside twice.
 func TestAddTriedAgain(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	path, inbox := r.ConfigPath("api"), filepath.Join(r.InboxesDir("api"), "w.json")
 	const mail = `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	write(t, inbox, mail)
@@ -536,8 +532,7 @@ func TestAddTriedAgain(t *testing.T) {
 // TestAddWaitsForAMailbox: another process writes to the leftover mailbox.
 func TestAddWaitsForAMailbox(t *testing.T) {
 	t.Parallel()
-	r := newRoot(t)
-	create(t, r, team.Config{Name: "api"})
+	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", team.Options{Deadline: 40 * time.Millisecond})
 	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 	write(t, inbox, "[1]")
@@ -564,9 +559,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	create(t, r, team.Config{Name: "api"})
-	if diff := cmp.Diff([]string{".api-2.new-1", ".api.new-2", ".web.deleted-1", "api"}, children(t, teams)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, "names", []string{".api-2.new-1", ".api.new-2", ".web.deleted-1", "api"}, children(t, teams))
 }
 
 // TestState compares every state with what it allows: a team is not deleted while its processes run, not
