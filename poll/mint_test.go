@@ -2,6 +2,7 @@ package poll_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -13,8 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"waggle/boxes"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 )
 
 func TestMint(t *testing.T) {
@@ -120,6 +124,24 @@ func TestTroubles(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log.String())
 		}
+	}
+}
+
+// TestDirectory: a change of the team's directory is logged and recorded; no change, and no check, is not.
+func TestDirectory(t *testing.T) {
+	var log bytes.Buffer
+	tr := poll.Troubles{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	var got []journal.Draft
+	put := func(_ context.Context, propose func() ([]journal.Draft, error)) error {
+		ds, err := propose()
+		got = append(got, ds...)
+		return err
+	}
+	tr.Directory(t.Context(), nil, put)
+	tr.Directory(t.Context(), func() *boxes.Change { return nil }, put)
+	tr.Directory(t.Context(), func() *boxes.Change { return &boxes.Change{What: boxes.Vanished, Path: "/api"} }, put)
+	if len(got) != 1 || got[0].Kind != record.KindNoticed || got[0].Body.(record.Noticed).Path != "/api" || strings.Count(log.String(), "directory is gone") != 1 {
+		t.Errorf("recorded %+v, logged %s", got, log.String())
 	}
 }
 

@@ -266,7 +266,7 @@ func TestTakenWhileChecked(t *testing.T) {
 		x := c.checks(true, 0)
 		x.slow = make(chan struct{})
 		c.starts("ann")
-		c.orderChecked("1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil })
+		c.orderChecked("1", ends(agent.Result{}))
 		c.until("the check runs", has(c, &x.ran, 1))
 		c.takes("ann", "taker", false)
 		c.stays("the check runs", func() bool { return !c.out("ann")() })

@@ -70,11 +70,11 @@ func TestBudgetInTurn(t *testing.T) {
 		limit := tokens(100)
 		c.budget(record.Budgets{Team: &limit})
 		var out agent.Outcome
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			err := h.Used(ctx, agent.Usage{ID: "r1", Input: 60, Output: 60})
-			var cerr error
-			out, cerr = c.bash(ctx, h, "echo on")
-			return agent.Result{}, errors.Join(err, cerr)
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			if err := h.Used(ctx, agent.Usage{ID: "r1", Input: 60, Output: 60}); err != nil {
+				return agent.Result{}, err
+			}
+			return c.gets(&out, "echo on")(ctx, h, w)
 		})
 		c.until("asked", c.pending(1))
 		c.answer(false, "enough")
@@ -99,11 +99,11 @@ func TestBudgetUnattended(t *testing.T) {
 		limit := tokens(100)
 		c.budget(record.Budgets{Run: &limit})
 		var out agent.Outcome
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			err := h.Used(ctx, agent.Usage{ID: "r1", Input: 100})
-			var cerr error
-			out, cerr = c.bash(ctx, h, "echo on")
-			return agent.Result{}, errors.Join(err, cerr)
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			if err := h.Used(ctx, agent.Usage{ID: "r1", Input: 100}); err != nil {
+				return agent.Result{}, err
+			}
+			return c.gets(&out, "echo on")(ctx, h, w)
 		})
 		c.until("over", c.finished("ann", "1"))
 		if want := "the run's budget of 100 tokens is used up ($0, 100 tokens, reported): ask again when it is raised"; out.Allowed || out.Reason != want || c.runs("echo on") != 0 {
@@ -174,25 +174,37 @@ func TestLimitedGoesOn(t *testing.T) {
 	}, "ann")
 }
 
+// limits are plays that are cut short by limits, one turn each, and then end. turns has when each began.
+type limits struct {
+	c     *crew
+	began time.Time
+	turns []time.Duration
+}
+
+func (l *limits) play(by ...*agent.Limited) play {
+	return func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+		keep(l.c, &l.turns, time.Since(l.began).Truncate(10*time.Second))
+		if len(by) == 0 {
+			return agent.Result{}, nil
+		}
+		next := by[0]
+		by = by[1:]
+		return agent.Result{}, next
+	}
+}
+
 // TestLimitedOverCrash: a process that dies while it is limited is followed by one that waits too.
 func TestLimitedOverCrash(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		began := time.Now()
-		var turns []time.Duration
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			n := keep(c, &turns, time.Since(began).Truncate(time.Minute)) // the bubble's clock
-			if n == 1 {                                                   // the bubble's clock
-				return agent.Result{}, &agent.Limited{Until: began.Add(time.Hour)}
-			}
-			return agent.Result{}, nil
-		})
+		l := &limits{c: c, began: time.Now()}
+		c.order("ann", "1", l.play(&agent.Limited{Until: l.began.Add(time.Hour)}))
 		c.until("limited", c.sees("ann", limited))
 		c.restarts("ann")
 		time.Sleep(59 * time.Minute) // the bubble's clock
 		c.until("over", c.finished("ann", "1"))
-		if !slices.Equal(turns, []time.Duration{0, time.Hour}) {
-			t.Errorf("turns at %v", turns)
+		if !slices.Equal(l.turns, []time.Duration{0, time.Hour}) {
+			t.Errorf("turns at %v", l.turns)
 		}
 	}, "ann")
 }
@@ -202,30 +214,19 @@ func TestLimitedOverCrash(t *testing.T) {
 func TestPassing(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		began := time.Now()
-		var turns []time.Duration
-		again := func(limits int) func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-			return func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				turns = append(turns, time.Since(began).Truncate(10*time.Second))
-				if limits--; limits >= 0 {
-					return agent.Result{}, &agent.Limited{Reason: "overloaded", Passing: true}
-				}
-				return agent.Result{}, nil
-			}
-		}
-		c.order("ann", "1", again(6))
-		c.until("over", c.finished("ann", "1"))
+		passing := &agent.Limited{Reason: "overloaded", Passing: true}
 		minutes := func(f float64) time.Duration { return time.Duration(f * float64(time.Minute)) }
-		if want := []time.Duration{0, minutes(.5), minutes(1.5), minutes(3.5), minutes(7.5), minutes(12.5), minutes(17.5)}; !slices.Equal(turns, want) {
-			t.Errorf("turns at %v, want %v", turns, want)
+		l := &limits{c: c, began: time.Now()}
+		c.order("ann", "1", l.play(slices.Repeat([]*agent.Limited{passing}, 6)...))
+		c.until("over", c.finished("ann", "1"))
+		if want := []time.Duration{0, minutes(.5), minutes(1.5), minutes(3.5), minutes(7.5), minutes(12.5), minutes(17.5)}; !slices.Equal(l.turns, want) {
+			t.Errorf("turns at %v, want %v", l.turns, want)
 		}
-		turns, began = nil, time.Now()
-		c.order("ann", "2", again(1))
+		l = &limits{c: c, began: time.Now()}
+		c.order("ann", "2", l.play(passing))
 		c.until("over", c.finished("ann", "2"))
-		if len(turns) != 2 || turns[1]-turns[0] != minutes(.5) { // the bubble's clock
-			t.Errorf("later turns at %v", turns)
+		if len(l.turns) != 2 || l.turns[1]-l.turns[0] != minutes(.5) { // the bubble's clock
+			t.Errorf("later turns at %v", l.turns)
 		}
 	}, "ann")
 }
@@ -235,21 +236,11 @@ func TestPassing(t *testing.T) {
 func TestLimitedWithoutEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		began := time.Now()
-		var turns []time.Duration
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			n := keep(c, &turns, time.Since(began).Truncate(10*time.Second))
-			switch n {
-			case 1:
-				return agent.Result{}, &agent.Limited{}
-			case 2:
-				return agent.Result{}, &agent.Limited{Until: began}
-			}
-			return agent.Result{}, nil
-		})
+		l := &limits{c: c, began: time.Now()}
+		c.order("ann", "1", l.play(&agent.Limited{}, &agent.Limited{Until: l.began}))
 		c.until("over", c.finished("ann", "1"))
-		if !slices.Equal(turns, []time.Duration{0, 5 * time.Minute, 5*time.Minute + 30*time.Second}) {
-			t.Errorf("turns at %v", turns)
+		if !slices.Equal(l.turns, []time.Duration{0, 5 * time.Minute, 5*time.Minute + 30*time.Second}) {
+			t.Errorf("turns at %v", l.turns)
 		}
 	}, "ann")
 }

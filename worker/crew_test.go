@@ -187,12 +187,19 @@ func (c *crew) asks(cmd string) *control.Request {
 	return c.leaderFold().Pending()[0]
 }
 
-// does is a play of one command.
-func (c *crew) does(cmd string) play {
-	return func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-		_, err := c.bash(ctx, h, cmd)
+// does is a play of one command, and gets is does with what came of it.
+func (c *crew) does(cmd string) play { return c.gets(new(agent.Outcome), cmd) }
+
+func (c *crew) gets(out *agent.Outcome, cmd string) play {
+	return func(ctx context.Context, h agent.Host, _ agent.Work) (_ agent.Result, err error) {
+		*out, err = c.bash(ctx, h, cmd)
 		return agent.Result{}, err
 	}
+}
+
+// ends is a play that does nothing.
+func ends(res agent.Result) play {
+	return func(context.Context, agent.Host, agent.Work) (agent.Result, error) { return res, nil }
 }
 
 // askedAgain answers the request that follows one which was closed, and checks that the call ran once.

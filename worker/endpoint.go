@@ -62,7 +62,8 @@ func (w *Worker) listen(o Options) {
 	}
 }
 
-func (w *Worker) open(o Options) (err error) {
+// open is listen with what keeps it from that.
+func (w *Worker) open(o Options) error {
 	name, at := string(w.p.Fold.Name), transport.Host(endpoint{w})
 	if w.leads {
 		name, at = leadAgentSocket, ownEndpoint{endpoint{w}}

@@ -141,11 +141,7 @@ func TestAnswerJustInTime(t *testing.T) {
 		c.gateWait = 30 * time.Second
 		c.starts("ann")
 		var got agent.Outcome
-		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			var err error
-			got, err = c.bash(ctx, h, "make it")
-			return agent.Result{}, err
-		})
+		c.order("ann", "1", c.gets(&got, "make it"))
 		c.until("asked", c.pending(1))
 		time.Sleep(30*time.Second - time.Nanosecond) // the bubble's clock
 		c.answer(true, "")

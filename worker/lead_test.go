@@ -129,9 +129,7 @@ func TestLeadAgentNews(t *testing.T) {
 		if first != 1 {
 			t.Fatalf("turns %q, want ann's own", l.taken())
 		}
-		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-			return agent.Result{Failed: true, Reason: "exit status 3"}, nil
-		})
+		c.order("ann", "1", ends(agent.Result{Failed: true, Reason: "exit status 3"}))
 		began := time.Now()
 		c.until("the failure", l.gave(2))
 		if took := time.Since(began); took > 3*time.Second { // the bubble's clock

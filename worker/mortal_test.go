@@ -76,6 +76,12 @@ func (p *process) do(kind string, thing func() error) error {
 	return err
 }
 
+// done is do for an operation with a result.
+func done[T any](p *process, kind string, thing func() (T, error)) (v T, err error) {
+	err = p.do(kind, func() error { v, err = thing(); return err })
+	return v, err
+}
+
 // fault is what happens to one operation of a process.
 type fault int
 
@@ -173,7 +179,7 @@ type mortalBox struct {
 }
 
 func (m mortalBox) Append(ctx context.Context, entries ...protocol.Envelope) error {
-	err := m.p.do("send", func() error {
+	return m.p.do("send", func() error {
 		for _, e := range entries {
 			m.p.w.checkSent(m.p.name, m.owner, e)
 		}
@@ -183,17 +189,14 @@ func (m mortalBox) Append(ctx context.Context, entries ...protocol.Envelope) err
 		}
 		return err
 	})
-	return err
 }
 
-func (m mortalBox) Entries(ctx context.Context) (es []mailbox.Entry, err error) {
-	err = m.p.do("entries", func() error { es, err = m.s.Entries(ctx); return err })
-	return es, err
+func (m mortalBox) Entries(ctx context.Context) ([]mailbox.Entry, error) {
+	return done(m.p, "entries", func() ([]mailbox.Entry, error) { return m.s.Entries(ctx) })
 }
 
-func (m mortalBox) Unread(ctx context.Context) (es []mailbox.Entry, err error) {
-	err = m.p.do("entries", func() error { es, err = m.s.Unread(ctx); return err })
-	return es, err
+func (m mortalBox) Unread(ctx context.Context) ([]mailbox.Entry, error) {
+	return done(m.p, "entries", func() ([]mailbox.Entry, error) { return m.s.Unread(ctx) })
 }
 
 func (m mortalBox) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
@@ -209,50 +212,42 @@ type mortalBoard struct {
 	b *board
 }
 
-func (m mortalBoard) Get(ctx context.Context, id task.ID) (t task.Task, err error) {
-	err = m.p.do("board read", func() error { t, err = m.b.Get(ctx, id); return err })
-	return t, err
+func (m mortalBoard) Get(ctx context.Context, id task.ID) (task.Task, error) {
+	return done(m.p, "board read", func() (task.Task, error) { return m.b.Get(ctx, id) })
 }
 
-func (m mortalBoard) Blockers(ctx context.Context, id task.ID) (open []task.ID, err error) {
-	err = m.p.do("board read", func() error { open, err = m.b.Blockers(ctx, id); return err })
-	return open, err
+func (m mortalBoard) Blockers(ctx context.Context, id task.ID) ([]task.ID, error) {
+	return done(m.p, "board read", func() ([]task.ID, error) { return m.b.Blockers(ctx, id) })
 }
 
-func (m mortalBoard) Start(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
-	err = m.p.do("board", func() error { t, err = m.b.Start(ctx, id, o); return err })
-	return t, err
+func (m mortalBoard) Start(ctx context.Context, id task.ID, o protocol.MemberName) (task.Task, error) {
+	return done(m.p, "board", func() (task.Task, error) { return m.b.Start(ctx, id, o) })
 }
 
-func (m mortalBoard) Claim(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
-	err = m.p.do("board", func() error { t, err = m.b.Claim(ctx, id, o); return err })
-	return t, err
+func (m mortalBoard) Claim(ctx context.Context, id task.ID, o protocol.MemberName) (task.Task, error) {
+	return done(m.p, "board", func() (task.Task, error) { return m.b.Claim(ctx, id, o) })
 }
 
-func (m mortalBoard) Complete(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
-	err = m.p.do("board", func() error {
+func (m mortalBoard) Complete(ctx context.Context, id task.ID, o protocol.MemberName) (task.Task, error) {
+	return done(m.p, "board", func() (task.Task, error) {
 		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
 			if !slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Ended && !s.Failed }) {
 				m.p.w.wrongf("the board shows task %s completed before the record", id)
 			}
 		})
-		t, err = m.b.Complete(ctx, id, o)
-		return err
+		return m.b.Complete(ctx, id, o)
 	})
-	return t, err
 }
 
-func (m mortalBoard) Pause(ctx context.Context, id task.ID, o protocol.MemberName) (t task.Task, err error) {
-	err = m.p.do("board", func() error {
+func (m mortalBoard) Pause(ctx context.Context, id task.ID, o protocol.MemberName) (task.Task, error) {
+	return done(m.p, "board", func() (task.Task, error) {
 		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
 			if slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Taken && !s.Ended }) {
 				m.p.w.wrongf("the board shows task %s as pending while its turn runs", id)
 			}
 		})
-		t, err = m.b.Pause(ctx, id, o)
-		return err
+		return m.b.Pause(ctx, id, o)
 	})
-	return t, err
 }
 
 // mortalExec runs commands: it counts them.

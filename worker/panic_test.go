@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
@@ -20,9 +19,7 @@ func TestPanics(t *testing.T) {
 				c.desk.trip = at
 				c.works("ann")
 				if name == "turn" {
-					c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-						return agent.Result{Summary: "done"}, nil
-					})
+					c.order("ann", "1", ends(agent.Result{Summary: "done"}))
 				}
 				p := caught.Of(<-c.ended["ann"])
 				if p == nil || p.Value != "tripped over "+at || len(p.Stack) == 0 {

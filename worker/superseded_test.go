@@ -1,13 +1,16 @@
 package worker_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -18,20 +21,13 @@ func TestSupersededByOneJournal(t *testing.T) {
 		"the leader's": func(c *crew, m *control.Member) {
 			c.record(c.lead, journal.Writer{Instance: string(m.Instance), PID: 2}, record.KindProcess, record.Process{Instance: m.Instance, Epoch: m.Process.Epoch + 1})
 		},
-		"its own": func(c *crew, m *control.Member) {
-			c.record(c.ownOf(m.Name), journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}, record.KindOpened,
-				record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: m.Process.Epoch + 1})
-		},
+		"its own": (*crew).opensNewer,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *crew) {
 				c.works("ann")
 				synctest.Wait()
-				m, ok := c.leaderFold().Member("ann")
-				if !ok || m.Process == nil {
-					t.Fatal("no process on record")
-				}
-				newer(c, m)
+				newer(c, c.begun("ann"))
 				time.Sleep(time.Minute) // the bubble's clock
 				synctest.Wait()
 				select {
@@ -45,6 +41,49 @@ func TestSupersededByOneJournal(t *testing.T) {
 			}, "ann")
 		})
 	}
+}
+
+// begun is a member whose process is on record.
+func (c *crew) begun(name protocol.MemberName) *control.Member {
+	c.t.Helper()
+	m, ok := c.leaderFold().Member(name)
+	if !ok || m.Process == nil {
+		c.t.Fatal("no process on record")
+	}
+	return m
+}
+
+// opensNewer has a newer process of a member open its journal.
+func (c *crew) opensNewer(m *control.Member) {
+	c.t.Helper()
+	epoch := m.Process.Epoch + 1
+	c.record(c.ownOf(m.Name), journal.Writer{Instance: string(m.Instance), Epoch: epoch, PID: 2}, record.KindOpened,
+		record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: epoch})
+}
+
+// TestSupersededAppendsNothing: when a newer process has opened its journal and a process has not
+// noticed that yet, its first Say fails with ErrSuperseded and appends no record.
+func TestSupersededAppendsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		gate, said := make(chan struct{}), make(chan error, 1)
+		c.starts("ann")
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			<-gate
+			said <- h.Say(ctx, "team-lead", "I am still here", "")
+			return agent.Result{}, nil
+		})
+		synctest.Wait()
+		c.opensNewer(c.begun("ann"))
+		before := len(c.ownOf("ann").Records())
+		close(gate) // it has not looked at its journal since
+		if err := <-said; !errors.Is(err, control.ErrSuperseded) {
+			t.Errorf("it said something with %v, want %v", err, control.ErrSuperseded)
+		}
+		synctest.Wait()
+		if n := len(c.ownOf("ann").Records()); n != before {
+			t.Errorf("%d records were appended by an older process", n-before)
+		}
+	}, "ann")
 }
 
 // record appends one record to a journal, as w.

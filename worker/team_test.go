@@ -414,9 +414,7 @@ func TestBlockedTaskWaits(t *testing.T) {
 func TestFailedTaskIsPending(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-			return agent.Result{Failed: true, Reason: "it broke"}, nil
-		})
+		c.order("ann", "1", ends(agent.Result{Failed: true, Reason: "it broke"}))
 		c.until("over", c.finished("ann", "1"))
 		synctest.Wait()
 		if b, err := c.board.Get(c.ctx, "1"); err != nil || b.Status != task.Pending || b.Owner != "ann" {
@@ -502,13 +500,7 @@ func TestMembershipEnds(t *testing.T) {
 			t.Errorf("ann ended with %v", err)
 		}
 		// Another program writes a forged record.
-		m := c.instance("bob")
-		if _, err := c.ownOf("bob").Open(nil).Append(c.ctx, journal.Writer{Instance: string(m), Epoch: 1}, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: "future", Must: true}}, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		c.poke()
+		c.record(c.ownOf("bob"), journal.Writer{Instance: string(c.instance("bob")), Epoch: 1}, "future", nil)
 		var future *journal.FutureError
 		if err := <-c.ended["bob"]; !errors.As(err, &future) {
 			t.Errorf("bob ended with %v", err)
