@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -76,11 +77,7 @@ func TestDecideTableIsReached(t *testing.T) {
 			}
 		}
 	}
-	left := make([][4]string, 0, len(reached))
-	for c := range reached {
-		left = append(left, c)
-	}
-	slices.SortFunc(left, func(a, b [4]string) int { return slices.Compare(a[:], b[:]) })
+	left := slices.SortedFunc(maps.Keys(reached), func(a, b [4]string) int { return slices.Compare(a[:], b[:]) })
 	if len(left) > 0 {
 		t.Errorf("decided, and not in the table: %v", left)
 	}

@@ -273,12 +273,9 @@ func (l *Leader) needsTwo(req *Request, allow bool) bool {
 
 // voted reports whether the same vote is on record.
 func (req *Request) voted(d record.Decided) bool {
-	for _, v := range req.Votes {
-		if v.By == d.By && v.Policy == d.Policy && v.UpdatedDigest == d.UpdatedDigest {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(req.Votes, func(v record.Decided) bool {
+		return v.By == d.By && v.Policy == d.Policy && v.UpdatedDigest == d.UpdatedDigest
+	})
 }
 
 // overreach returns why an allow exceeds the rights of its author: a lead agent allows only what it

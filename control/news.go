@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,14 +54,9 @@ func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
 			by[n.Member] = n
 		}
 	}
-	var ns []News
-	for _, n := range by {
-		ns = append(ns, n)
-	}
-	slices.SortFunc(ns, func(a, b News) int {
+	return slices.SortedFunc(maps.Values(by), func(a, b News) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(weight(b.What), weight(a.What)))
 	})
-	return ns
 }
 
 // Head is the seq of the newest event.

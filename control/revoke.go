@@ -1,6 +1,7 @@
 package control
 
 import (
+	"slices"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -13,12 +14,7 @@ const supersededText = "superseded: it was asked by an older waggle, which bound
 // Older reports whether the journal holds a question or a grant of an older sum that
 // has still to be closed.
 func (w *Worker) Older() bool {
-	for _, c := range w.Calls {
-		if c.Ask.Sum() < record.SumN && (c.Open() || c.revocable()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Calls, func(c *Call) bool { return c.Ask.Sum() < record.SumN && (c.Open() || c.revocable()) })
 }
 
 // Supersede closes the requests of an older program that this one would bind more closely (trust

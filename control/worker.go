@@ -2,6 +2,7 @@ package control
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -297,12 +298,7 @@ func (w *Worker) Call(k record.Key) (*Call, bool) { c, ok := w.byKey[k]; return 
 
 // Blocking lists the questions that the session waits for, in order of asking.
 func (w *Worker) Blocking() []*Call {
-	var cs []*Call
-	for _, c := range w.asked {
-		cs = append(cs, c)
-	}
-	slices.SortFunc(cs, func(a, b *Call) int { return int(a.AskedSeq) - int(b.AskedSeq) })
-	return cs
+	return slices.SortedFunc(maps.Values(w.asked), func(a, b *Call) int { return int(a.AskedSeq) - int(b.AskedSeq) })
 }
 
 // Vouches lists the records of this journal that hold a message: same kind, same

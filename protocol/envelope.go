@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,12 +217,7 @@ func readEnvelope(text string) (e Envelope, list []keptMember, err error) {
 // hasMsgID reports whether a message id is given under a name that goes before
 // key: msg_id, then messageId, then message_id.
 func hasMsgID(all []jsontext.Member, key string) bool {
-	for _, m := range all {
-		if m.Key == "msg_id" || m.Key == "messageId" && key == "message_id" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(m jsontext.Member) bool { return m.Key == "msg_id" || m.Key == "messageId" && key == "message_id" })
 }
 
 // slotValue reads the value of a field, or says what is wrong with it.

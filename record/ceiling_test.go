@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -70,7 +71,7 @@ func TestCeilingBounds(t *testing.T) {
 		if len(bound.Cut()) == 0 {
 			p, q := open.For("i", start), bound.For("i", start)
 			for _, r := range p.Allow {
-				if !ruleIn(r, q.Allow) {
+				if !slices.Contains(q.Allow, r) {
 					t.Fatalf("%s is gone, and nothing says so", r)
 				}
 			}
@@ -85,15 +86,6 @@ func TestCeilingBounds(t *testing.T) {
 			t.Fatalf("%v: %+v of %s", err, again.Ceiling, raw)
 		}
 	})
-}
-
-func ruleIn(r policy.Rule, rs []policy.Rule) bool {
-	for _, x := range rs {
-		if x == r {
-			return true
-		}
-	}
-	return false
 }
 
 // TestOwnUnderCeiling: a team file allows its member's own command within the ceiling only, and a changed input is not that
