@@ -46,9 +46,6 @@ func newBox(path string, l Layout, o Options) *Box {
 // Path returns the mailbox file.
 func (b *Box) Path() string { return b.path }
 
-// Layout returns how the file is laid out.
-func (b *Box) Layout() Layout { return b.layout }
-
 func (b *Box) file() atomicfile.Options { return b.o.file() }
 
 func (b *Box) now() time.Time { return b.o.now() }

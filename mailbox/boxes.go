@@ -134,7 +134,7 @@ func (l *Located) Append(ctx context.Context, entries ...protocol.Envelope) erro
 	if mixed := (*MixedError)(nil); !errors.Is(err, errAbsent) && !errors.As(err, &mixed) {
 		return err
 	}
-	return l.making(ctx, func(box *Box) error { return box.append(ctx, entries, true) })
+	return l.making(ctx, entries)
 }
 
 // Entries is Box.Entries.
@@ -167,33 +167,17 @@ func (l *Located) MarkRead(ctx context.Context, ids ...ID) error {
 	return box.MarkRead(ctx, ids...)
 }
 
-// Create makes an empty mailbox when there is none.
-func (b Boxes) Create(ctx context.Context, name protocol.MemberName, o Options) (*Located, error) {
-	l, err := b.Open(name, o)
-	if err != nil {
-		return nil, err
-	}
-	box, err := l.find()
-	if err != nil {
-		return l, err
-	}
-	if _, err := atomicfile.Identify(box.path); err == nil {
-		return l, nil
-	}
-	return l, l.making(ctx, func(box *Box) error { return box.create(ctx) })
-}
-
 // errAbsent says that there is no file.
 var errAbsent = errors.New("the mailbox has no file")
 
-// making runs op, which may make the mailbox's file, where the mailbox is while no migration runs: a migration finds every
+// making is append that may make the mailbox's file, where the mailbox is while no migration runs: a migration finds every
 // file.
-func (l *Located) making(ctx context.Context, op func(*Box) error) error {
+func (l *Located) making(ctx context.Context, entries []protocol.Envelope) error {
 	var made error
 	err := atomicfile.Edit(ctx, l.boxes.dirs().Intent(), l.boxes.intent(l.o), func(atomicfile.View) ([]atomicfile.Splice, error) {
 		box, err := l.find()
 		if err == nil {
-			err = op(box)
+			err = box.append(ctx, entries, true)
 		}
 		made = err
 		return nil, nil

@@ -105,11 +105,6 @@ func TestParseID(t *testing.T) {
 			t.Errorf("%q is %v, %v", bad, got, err)
 		}
 	}
-	for r, want := range map[mailbox.Retention]string{mailbox.Keep: "keep", mailbox.Prune: "prune", 2: "unknown", -1: "unknown"} {
-		if r.String() != want {
-			t.Errorf("%d is %s", r, r)
-		}
-	}
 }
 
 // TestTornPatience: an unfinished line is reported when it is older than its writer's lock may be,

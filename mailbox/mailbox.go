@@ -43,17 +43,6 @@ const (
 	Prune                  // read entries are removed (session teams)
 )
 
-func (r Retention) String() string {
-	switch r {
-	case Keep:
-		return "keep"
-	case Prune:
-		return "prune"
-	default:
-		return "unknown"
-	}
-}
-
 // Report describes a repair or another state of the mailbox for a person.
 type Report struct {
 	Path       string
