@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 
@@ -12,7 +13,7 @@ import (
 // no rule allows the commands behind it.
 func TestLinkedDirectoryIsLeft(t *testing.T) {
 	root := realTemp(t)
-	grow(t, root, linkTree...)
+	testenv.Tree(t, root, linkTree...)
 	cwd := filepath.Join(root, "proj")
 	p := policy.Policy{Allow: policy.MustRules("Bash(cd:*)", "Bash(pushd:*)", "Bash(go test:*)", "Bash(git status:*)")}
 	for text, want := range map[string]policy.Decision{
@@ -31,7 +32,7 @@ func TestLinkedDirectoryIsLeft(t *testing.T) {
 // with links resolved.
 func TestPlanReadsFollowLinks(t *testing.T) {
 	root := realTemp(t)
-	grow(t, root, linkTree...)
+	testenv.Tree(t, root, linkTree...)
 	p := policy.Policy{Mode: policy.ModePlan, Deny: policy.MustRules("Read(secret/**)")}
 	for text, want := range map[string]policy.Decision{
 		"cat a.go": allow, "cat in/a.go": allow, "cat rc": ask, "cat out/.bashrc": ask, "cd out && cat .bashrc": ask, "grep -r x abs": ask, "cat secret/key": deny,

@@ -13,27 +13,6 @@ import (
 	"waggle/policy"
 )
 
-// grow makes a tree below root: a name that ends in / is a directory, "a -> b" a link, anything
-// else a file. {T} is replaced with root.
-func grow(t testing.TB, root string, entries ...string) {
-	t.Helper()
-	for _, e := range entries {
-		name, to, link := strings.Cut(strings.ReplaceAll(e, "{T}", root), " -> ")
-		at := filepath.Join(root, name)
-		err := os.MkdirAll(filepath.Dir(at), 0o700)
-		switch {
-		case err != nil:
-		case link:
-			err = os.Symlink(to, at)
-		case strings.HasSuffix(name, "/"):
-			err = os.MkdirAll(at, 0o700)
-		default:
-			err = os.WriteFile(at, []byte(name), 0o600)
-		}
-		must(t, err)
-	}
-}
-
 func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -148,7 +127,7 @@ func TestPathCases(t *testing.T) {
 		t.Skip("paths with a drive letter are not judged")
 	}
 	root := realTemp(t)
-	grow(t, root, linkTree...)
+	testenv.Tree(t, root, linkTree...)
 	at := func(s string) string { return strings.ReplaceAll(s, "{T}", root) }
 	type judged struct {
 		name string
@@ -197,7 +176,7 @@ func TestPathCases(t *testing.T) {
 // write is that of the file it reaches.
 func TestLinksOfCommands(t *testing.T) {
 	root := realTemp(t)
-	grow(t, root, append([]string{"bin/danger", "proj/tool -> ../bin/danger", "proj/ok"}, linkTree...)...)
+	testenv.Tree(t, root, append([]string{"bin/danger", "proj/tool -> ../bin/danger", "proj/ok"}, linkTree...)...)
 	for _, c := range []struct {
 		text, deny string
 		want       policy.Decision

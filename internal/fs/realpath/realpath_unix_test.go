@@ -20,21 +20,7 @@ func tree(t *testing.T, entries ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	for _, e := range entries {
-		name, to, link := strings.Cut(strings.ReplaceAll(e, "{T}", root), " -> ")
-		at := filepath.Join(root, name)
-		err := os.MkdirAll(filepath.Dir(at), 0o700)
-		switch {
-		case err != nil:
-		case link:
-			err = os.Symlink(to, at)
-		case strings.HasSuffix(name, "/"):
-			err = os.MkdirAll(at, 0o700)
-		default:
-			err = os.WriteFile(at, []byte("old"), 0o600)
-		}
-		must(t, err)
-	}
+	testenv.Tree(t, root, entries...)
 	return root
 }
 
