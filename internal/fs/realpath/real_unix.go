@@ -73,8 +73,7 @@ func Real(p string) (string, error) {
 
 // causeOf is an error without the path that it names.
 func causeOf(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

@@ -257,8 +257,7 @@ func (c *capped) Write(p []byte) (int, error) {
 
 // exit is the exit status of a git that failed by itself, else -1.
 func exit(err error) int {
-	var status *exec.ExitError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok {
 		return status.ExitCode()
 	}
 	return -1
@@ -266,8 +265,8 @@ func exit(err error) int {
 
 // said reports whether git said something when it failed.
 func said(err error, text string) bool {
-	var g *GitError
-	return errors.As(err, &g) && strings.Contains(g.Said, text)
+	g, ok := errors.AsType[*GitError](err)
+	return ok && strings.Contains(g.Said, text)
 }
 
 // fields splits a NUL-separated list. Bytes behind the last NUL are a truncated field and dropped.

@@ -20,8 +20,8 @@ var lockExists = regexp.MustCompile(`Unable to create '(.+\.lock)': File exists`
 // lockOf is the lock that a failed git found, if only waggle writes what it is for: a mirror, and the refs whose names
 // are waggle's. Another lock may be a person's, whose editor is open. "": none.
 func (g Git) lockOf(err error) string {
-	var failed *GitError
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*GitError](err)
+	if !ok {
 		return ""
 	}
 	m := lockExists.FindStringSubmatch(failed.Said)

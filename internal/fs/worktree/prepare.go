@@ -160,8 +160,7 @@ func (g Git) link(ctx context.Context, t Tree, to *os.Root, p string) error {
 		in = g.private(t)
 	}
 	err := in.ignored(ctx, t.Path, p)
-	var not *IgnoreError
-	if errors.As(err, &not) {
+	if not, ok := errors.AsType[*IgnoreError](err); ok {
 		not.Why = "its pattern is for directories only, and a link is none: write it without the slash at its end"
 		return errors.Join(err, to.Remove(p))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -176,10 +177,7 @@ func (r *refs) heads() (map[string]string, error) {
 	if err := r.readPacked(); err != nil {
 		return nil, err
 	}
-	all := map[string]string{}
-	for name, hash := range r.packed {
-		all[name] = hash
-	}
+	all := maps.Clone(r.packed)
 	if err := r.loose("refs/heads", 0, all); err != nil {
 		return nil, err
 	}

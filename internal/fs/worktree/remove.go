@@ -50,8 +50,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	if err == nil && !st.Missing && !t.own() {
 		err = s.Git.hidden(ctx, t, &st)
 	}
-	var other *MismatchError
-	if errors.As(err, &other) {
+	if _, other := errors.AsType[*MismatchError](err); other {
 		return &KeptError{Tree: t, Why: err.Error()}
 	}
 	if err != nil {

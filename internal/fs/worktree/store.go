@@ -95,8 +95,7 @@ func (s Store) List() ([]Record, error) {
 			continue
 		}
 		r, err := s.read(name)
-		var bad *RecordError
-		if errors.As(err, &bad) && s.Aside != nil {
+		if bad, ok := errors.AsType[*RecordError](err); ok && s.Aside != nil {
 			err = s.Aside(bad.Path)
 			if err == nil {
 				continue
