@@ -138,7 +138,6 @@ type Client struct {
 	waiting map[string]chan Answered
 	session string
 	mode    string
-	version string
 	model   string
 	turn    *running
 	busy    bool           // its main conversation works, in a turn of waggle or in one that it began itself
@@ -232,9 +231,6 @@ func (c *Client) Session() string { c.mu.Lock(); defer c.mu.Unlock(); return c.s
 
 // Mode is the client's permission mode.
 func (c *Client) Mode() string { c.mu.Lock(); defer c.mu.Unlock(); return c.mode }
-
-// Version is the version that the client reported; "" before its first turn.
-func (c *Client) Version() string { c.mu.Lock(); defer c.mu.Unlock(); return c.version }
 
 // Model is the model that the client uses; "" before its first turn.
 func (c *Client) Model() string { c.mu.Lock(); defer c.mu.Unlock(); return c.model }
@@ -388,7 +384,7 @@ func (c *Client) take(line []byte) error {
 	t := c.turn
 	switch f := f.(type) {
 	case Init:
-		c.session, c.model, c.version, c.mode = f.Session, f.Model, f.Version, f.Mode
+		c.session, c.model, c.mode = f.Session, f.Model, f.Mode
 		c.busy, c.told = true, max(0, c.told-1)
 		c.change()
 	case Status:

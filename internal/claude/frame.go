@@ -17,7 +17,7 @@ import (
 type Frame interface{ frame() }
 
 // Init is the client's description of itself, at the start of each turn.
-type Init struct{ Session, Model, Mode, Version string }
+type Init struct{ Session, Model, Mode string }
 
 // Status says that the client's permission mode has changed.
 type Status struct{ Mode string }
@@ -157,7 +157,7 @@ func Decode(line []byte) (Frame, error) {
 func system(o *jsonobj.Object, sub string) Frame {
 	switch sub {
 	case "init":
-		return Init{Session: o.Text("session_id"), Model: o.Text("model"), Mode: o.Text("permissionMode"), Version: o.Text("claude_code_version")}
+		return Init{Session: o.Text("session_id"), Model: o.Text("model"), Mode: o.Text("permissionMode")}
 	case "status":
 		return Status{o.Text("permissionMode")}
 	case "background_tasks_changed":

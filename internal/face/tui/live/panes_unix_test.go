@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,18 +53,13 @@ func TestOutputOfAPane(t *testing.T) {
 	}
 
 	src := live.Of(op, "api")
-	ctx, stop := context.WithCancel(t.Context())
-	changes, output := src.Watch(ctx)
-	defer func() {
-		stop()
-		for range changes { // until Watch has ended
-		}
-	}()
+	_, output, end := watch(t, src)
+	defer end()
 	page := tui.Page{Tab: tui.TabOutput, Team: "api", Member: "ann", Lines: 100}
 	shows := func(text string) {
 		t.Helper()
 		for {
-			paper, err := src.Page(ctx, page)
+			paper, err := src.Page(t.Context(), page)
 			testenv.Must(t, err)
 			if strings.Contains(strings.Join(paper.Lines, "\n"), text) {
 				return
@@ -88,14 +82,14 @@ func TestOutputOfAPane(t *testing.T) {
 	tmux("detach-client", "-s", "mine") // somebody ends it: it is begun again
 	tmux("send-keys", "-t", "mine", "-l", " more")
 	for {
-		if _, err := src.Page(ctx, page); err == nil {
+		if _, err := src.Page(t.Context(), page); err == nil {
 			break
 		}
 	}
 	shows("said more")
 	clients(1)
 	page.Tab = tui.TabLog
-	if _, err := src.Page(ctx, page); err != nil {
+	if _, err := src.Page(t.Context(), page); err != nil {
 		t.Fatal(err)
 	}
 	clients(0)
@@ -110,7 +104,7 @@ func TestOutputOfAPane(t *testing.T) {
 	tmux("send-keys", "-t", "mine", "-l", " and more")
 	shows("said more and more")
 	clients(1)
-	stop()
+	end()
 	clients(0)
 }
 

@@ -21,6 +21,17 @@ import (
 	"waggle/spawn"
 )
 
+// watch watches a source; end returns when Watch has ended.
+func watch(t *testing.T, src *live.Source) (changes, output <-chan struct{}, end func()) {
+	ctx, stop := context.WithCancel(t.Context())
+	changes, output = src.Watch(ctx)
+	return changes, output, func() {
+		stop()
+		for range changes {
+		}
+	}
+}
+
 // TestWatchOfADeadLeader: while the lease of a dead leader is held, Watch asks for another look at the
 // team although no file changes, and a look after the release shows that nobody leads.
 func TestWatchOfADeadLeader(t *testing.T) {
@@ -37,13 +48,8 @@ func TestWatchOfADeadLeader(t *testing.T) {
 	testenv.Eventually(t, "the leader is dead", func() bool { _, err := spawn.Identify(leader.PID); return err != nil || !leader.Alive() })
 
 	src := live.Of(op, "api")
-	ctx, stop := context.WithCancel(t.Context())
-	changes, _ := src.Watch(ctx)
-	defer func() {
-		stop()
-		for range changes { // until Watch has ended
-		}
-	}()
+	changes, _, end := watch(t, src)
+	defer end()
 	problems := func() []string {
 		c, err := src.Crew(t.Context())
 		testenv.Must(t, err)
@@ -104,13 +110,8 @@ func TestWatchOutput(t *testing.T) {
 	if _, err := src.Crew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	changes, output := src.Watch(ctx)
-	defer func() {
-		stop()
-		for range changes { // until Watch has ended
-		}
-	}()
+	changes, output, end := watch(t, src)
+	defer end()
 	<-changes
 	<-output
 	c.Says(1, "almost done")
