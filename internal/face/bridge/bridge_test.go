@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/face/bridge"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -30,9 +31,7 @@ func TestStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			e, _, err := r.dial(nil, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			e.say(first)
 			if f := e.next("error"); f["code"] != float64(6) && f["code"] != float64(2) {
 				t.Errorf("%v", f)
@@ -51,9 +50,7 @@ func TestStrangers(t *testing.T) {
 func TestNoToken(t *testing.T) {
 	r := newRigWith(t, bridge.Options{})
 	e, _, err := r.dial(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	e.say(`{"op":"hello","v":1,"token":"","id":"ed"}`)
 	e.next("error")
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waggle/internal/face/bridge"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -172,9 +173,7 @@ func (r *rig) connect() *editor {
 	const id = "ed"
 	r.t.Helper()
 	e, _, err := r.dial(nil, "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	e.say(`{"op":"hello","v":1,"token":"` + token + `","id":"` + id + `"}`)
 	if f := e.next("welcome"); f["team"] != "api" || f["id"] != id {
 		r.t.Fatalf("welcome: %v", f)
@@ -186,9 +185,7 @@ func (e *editor) say(text string) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), wait)
 	defer cancel()
-	if err := e.ws.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
-		e.t.Fatal(err)
-	}
+	testenv.Must(e.t, e.ws.Write(ctx, websocket.MessageText, []byte(text)))
 }
 
 // read is the next frame, nil when the connection has ended.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view"
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 	"waggle/team"
 )
@@ -15,12 +16,8 @@ func TestTeams(t *testing.T) {
 
 func TestRegistry(t *testing.T) {
 	cfg, _, err := team.ParseConfig([]byte(`{"name":"api","theirs":{"a":1},"live":"theirs","createdAt":1700000000000,"leadAgentId":"team-lead@api","members":[{"agentId":"team-lead@api","name":"team-lead","joinedAt":1700000000000}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	doc, err := view.Registry(&inspect.TeamView{Team: "api", Config: cfg, Layout: "array", Live: []inspect.Running{{Name: "team-lead", PID: 7}}, Ours: true, Sockets: map[string]string{"ann": "uds:/s"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	golden(t, "registry", doc)
 }

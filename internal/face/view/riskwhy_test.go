@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view"
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/protocol"
@@ -18,9 +19,7 @@ func TestRiskWhy(t *testing.T) {
 		"ls":                "",
 	} {
 		in, err := json.Marshal(map[string]string{"command": command})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		q := decide.Request{PendingItem: decide.PendingItem{Kind: string(protocol.KindPermissionRequest), Tool: "Bash", Input: in, Cwd: "/src",
 			Risk: string(policy.RiskOf(policy.Call{Tool: "Bash", Input: in, Cwd: "/src"}))}, Command: command}
 		if got := whyOf(q); got != want {

@@ -6,6 +6,7 @@ import (
 
 	"waggle/internal/face/view/fileview"
 	"waggle/internal/face/view/viewtest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/fresh"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -13,9 +14,7 @@ import (
 
 func TestPreparationText(t *testing.T) {
 	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte("team: api\nworktree: {copy: [big.db], link: [.cache], setup: [\"npm ci\", \"make \\u202E it\\nmake them\"]}\nmembers: []\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	viewtest.Same(t, "preparation.txt", fileview.PreparationText(fresh.Found{File: f, Included: []string{".env"}}))
 	viewtest.Same(t, "preparation_changed.txt", fileview.PreparationText(fresh.Found{File: f, Changed: true}))
 }
@@ -23,9 +22,7 @@ func TestPreparationText(t *testing.T) {
 func TestFileText(t *testing.T) {
 	file := func(task string) *teamfile.File {
 		f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte("team: api\nmembers: [{name: ann, agent: exec}]\ntasks: [{subject: s, owner: ann, instructions: \""+task+"\"}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return f
 	}
 	was, is := file("make"), file("make \\u202E test")

@@ -7,15 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/face/view/fileview"
+	"waggle/internal/test/testenv"
 	"waggle/operator/teamfile"
 )
 
 func meaningOf(t *testing.T, text string) string {
 	t.Helper()
 	f, err := teamfile.ParseFile("/proj/waggle.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return strings.Join(fileview.Meaning(f), "\n") + "\n"
 }
 

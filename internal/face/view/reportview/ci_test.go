@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/face/view/reportview"
+	"waggle/internal/test/testenv"
 	"waggle/operator/supervise"
 )
 
@@ -27,9 +28,7 @@ func ended() *supervise.Report {
 // markup.
 func TestJUnit(t *testing.T) {
 	b, err := reportview.JUnit(ended(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	same(t, "junit.xml", string(b))
 	var got struct {
 		Suites []struct {
@@ -46,9 +45,7 @@ func TestJUnit(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, xml.Unmarshal(b, &got))
 	s := got.Suites[0]
 	if len(got.Suites) != 1 || s.Tests != 4 || s.Failures != 1 || s.Errors != 1 || s.Skipped != 1 || s.Time != "61.500" || len(s.Cases) != 4 {
 		t.Errorf("%+v", got)

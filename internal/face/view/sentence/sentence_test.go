@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view/sentence"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/policy"
@@ -42,9 +43,7 @@ func TestLogSentences(t *testing.T) {
 	var say sentence.LogSentences
 	for i, r := range rows {
 		body, err := json.Marshal(r[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rec := operator.LogRecord{Member: "ann", Request: "7KQF", Record: journal.Record{Journal: journal.Name(r[0].(string)), Seq: journal.Seq(i + 1), Kind: r[1].(string), Body: body}}
 		if got := say.Of(rec); got != r[3] {
 			t.Errorf("%s: %q, want %q", r[1], got, r[3])
@@ -68,9 +67,7 @@ func TestLogSentencesOfRules(t *testing.T) {
 		{record.KindUnknown, record.UnknownEnd{Key: key, Why: "killed"}, "does not know how Bash make ended: killed"},
 	} {
 		body, err := json.Marshal(c.body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		rec := operator.LogRecord{Member: "ann", Record: journal.Record{Journal: "i", Kind: c.kind, Body: body}}
 		if got := say.Of(rec); got != c.want {
 			t.Errorf("%s: %q, want %q", c.kind, got, c.want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/repo/docgen/section"
+	"waggle/internal/test/testenv"
 )
 
 const page = `# Page
@@ -28,9 +29,7 @@ func TestFill(t *testing.T) {
 		return "new " + name + "\n\n", nil
 	}
 	got, err := section.Fill(page, fill)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := strings.NewReplacer("old a\n", "new a\n", "<!-- generated: b -->\n", "<!-- generated: b -->\nnew b\n").Replace(page)
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,3 +1,0 @@
-package bridge_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

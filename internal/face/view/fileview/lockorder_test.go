@@ -1,3 +1,0 @@
-package fileview_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

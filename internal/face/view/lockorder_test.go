@@ -1,3 +1,0 @@
-package view_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package sentence_test
-
-import _ "waggle/internal/fs/atomicfile/ordertest"

@@ -1,3 +1,0 @@
-package main
-
-import _ "waggle/internal/fs/atomicfile/ordertest"
