@@ -12,6 +12,7 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/operator"
 	"waggle/policy"
 	"waggle/record"
 	"waggle/task"
@@ -19,7 +20,7 @@ import (
 
 // TestPreview: while nobody leads, Preview has the question that lies in the lead's mailbox; a
 // decision that nobody has sent stays unsent; the next Refresh drops all of it. A process that leads may be stopped: beside
-// it the question is shown too, and Hear records it, once.
+// it the question is shown too, and opened to be answered it is recorded, once.
 func TestPreview(t *testing.T) {
 	op, tm := operatortest.API(t)
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
@@ -66,9 +67,12 @@ func TestPreview(t *testing.T) {
 	if u := s.Untaken(); len(u) != 1 || u[0].Key != asked.Key || u[0].Digest != asked.Digest || u[0].Handle != asked.Handle || recorded() != was {
 		t.Errorf("beside a leader %+v is shown, and %d recorded", u, recorded()-was)
 	}
+	if u := testenv.Value(op.Open(t.Context(), "api", operator.Seen))(t).Untaken(); len(u) != 1 || recorded() != was {
+		t.Errorf("opened as seen: %+v is shown, and %d recorded", u, recorded()-was)
+	}
 	for range 2 {
-		if err := op.Hear(t.Context(), s); err != nil || len(s.Lead.Pending()) != 1 || recorded() != was+1 {
-			t.Errorf("%v: %+v is on record, %d recorded", err, s.Lead.Pending(), recorded()-was)
+		if s := testenv.Value(op.Open(t.Context(), "api", operator.Answer("a decision")))(t); len(s.Lead.Pending()) != 1 || recorded() != was+1 {
+			t.Errorf("%+v is on record, %d recorded", s.Lead.Pending(), recorded()-was)
 		}
 	}
 	preview(true)
