@@ -26,10 +26,24 @@ func TestTimes(t *testing.T) {
 		"2m00s":                page.Age(at(-30), now),
 		"1 member":             page.Count(1, "member"),
 		"0 members":            page.Count(0, "member"),
+
+		"2026-11-20T12:00:00.345Z": *page.Until(at(0)),
+		"2026-11-20 12:00:00":      page.ClockSeconds(at(0), now.AddDate(0, 0, 1)),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestRows: a table without rows is not added.
+func TestRows(t *testing.T) {
+	var p page.Page
+	p.Rows(page.Table{Head: []string{"A"}})
+	p.Line()
+	p.Rows(page.Table{Head: []string{"A"}, Rows: [][]string{{"1"}}})
+	if len(p) != 2 || p[1].Table == nil {
+		t.Errorf("%+v", p)
 	}
 }
 
