@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/boxes"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 	"waggle/team"
@@ -19,16 +20,16 @@ func TestHeld(t *testing.T) {
 	t.Parallel()
 	root := team.Root{Path: t.TempDir()}
 	b := boxes.Of(root, "api")
-	must(t, os.MkdirAll(b.Team, 0o700))
+	testenv.Must(t, os.MkdirAll(b.Team, 0o700))
 	box, err := b.Open("bob", mailbox.Options{Deadline: 20 * time.Millisecond})
-	must(t, err)
-	must(t, box.Append(t.Context(), message("one")))
+	testenv.Must(t, err)
+	testenv.Must(t, box.Append(t.Context(), message("one")))
 	var why []error
 	h := boxes.Watch(box, boxes.WatchOptions{Dir: b.Team, Archive: t.TempDir(), Name: "bob", Now: time.Now,
-		Trouble: func(err error) { must(t, err) }, Locked: func(err error) { why = append(why, err) }})
+		Trouble: func(err error) { testenv.Must(t, err) }, Locked: func(err error) { why = append(why, err) }})
 	lock := filepath.Join(b.Inboxes, "bob.json.lock")
-	must(t, os.Mkdir(lock, 0o700))
-	must(t, h.Append(t.Context(), message("one"), message("two")))
+	testenv.Must(t, os.Mkdir(lock, 0o700))
+	testenv.Must(t, h.Append(t.Context(), message("one"), message("two")))
 	var locked *mailbox.LockedError
 	if len(why) != 1 || !errors.As(why[0], &locked) {
 		t.Fatalf("told %v", why)
@@ -36,7 +37,7 @@ func TestHeld(t *testing.T) {
 	list := func() (texts []string, ids []mailbox.ID) {
 		t.Helper()
 		all, err := h.Entries(t.Context())
-		must(t, err)
+		testenv.Must(t, err)
 		for i, e := range all {
 			if e.Index != i || e.Err != nil {
 				t.Errorf("entry %d: %+v", i, e)
@@ -52,32 +53,32 @@ func TestHeld(t *testing.T) {
 	if unread, err := h.Unread(t.Context()); err != nil || len(unread) != 3 {
 		t.Errorf("%d unread, %v", len(unread), err)
 	}
-	must(t, h.MarkRead(t.Context(), ids[0], ids[1])) // of the file and of memory
+	testenv.Must(t, h.MarkRead(t.Context(), ids[0], ids[1])) // of the file and of memory
 	if len(why) != 2 || why[1] == nil {
 		t.Errorf("told %v", why)
 	}
 	if texts, _ := list(); len(texts) != 2 || texts[1] != "two" {
 		t.Errorf("what was read is there: %q", texts)
 	}
-	must(t, os.Remove(lock))
-	must(t, box.Append(t.Context(), message("two"))) // by its sender
+	testenv.Must(t, os.Remove(lock))
+	testenv.Must(t, box.Append(t.Context(), message("two"))) // by its sender
 	if texts, now := list(); len(texts) != 2 || now[1] != ids[2] {
 		t.Errorf("%q %v", texts, now)
 	}
-	must(t, h.MarkRead(t.Context(), ids[0], ids[2]))
+	testenv.Must(t, h.MarkRead(t.Context(), ids[0], ids[2]))
 	if unread, err := h.Unread(t.Context()); err != nil || len(unread) != 0 || why[len(why)-1] != nil {
 		t.Errorf("%d unread, %v; told %v", len(unread), err, why)
 	}
 
 	// While the directory is gone, what was held is in the mailbox in memory, and then in the file.
-	must(t, os.Mkdir(lock, 0o700))
-	must(t, h.Append(t.Context(), message("three")))
-	must(t, os.Remove(lock))
-	must(t, os.Rename(b.Team, b.Team+"-away"))
+	testenv.Must(t, os.Mkdir(lock, 0o700))
+	testenv.Must(t, h.Append(t.Context(), message("three")))
+	testenv.Must(t, os.Remove(lock))
+	testenv.Must(t, os.Rename(b.Team, b.Team+"-away"))
 	if texts, _ := list(); len(texts) != 1 || texts[0] != "three" {
 		t.Errorf("%q", texts)
 	}
-	must(t, os.Rename(b.Team+"-away", b.Team))
+	testenv.Must(t, os.Rename(b.Team+"-away", b.Team))
 	if texts, _ := list(); len(texts) != 3 || texts[2] != "three" {
 		t.Errorf("%q", texts)
 	}

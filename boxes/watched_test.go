@@ -10,17 +10,11 @@ import (
 	"time"
 
 	"waggle/boxes"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 	"waggle/team"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func message(s string) protocol.Envelope {
 	return protocol.Envelope{From: "a", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
@@ -31,10 +25,10 @@ func home(t *testing.T, tree bool) (h *boxes.Watched, b mailbox.Boxes, archive s
 	t.Helper()
 	root := team.Root{Path: t.TempDir()}
 	b = boxes.Of(root, "api")
-	must(t, os.MkdirAll(b.Team, 0o700))
+	testenv.Must(t, os.MkdirAll(b.Team, 0o700))
 	box, err := b.Open("bob", mailbox.Options{})
-	must(t, err)
-	must(t, box.Append(t.Context(), message("one"), message("two")))
+	testenv.Must(t, err)
+	testenv.Must(t, box.Append(t.Context(), message("one"), message("two")))
 	archive = t.TempDir()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	return boxes.Watch(box, boxes.WatchOptions{Dir: b.Team, Archive: archive, Name: "bob", Tree: tree,
@@ -45,9 +39,9 @@ func home(t *testing.T, tree bool) (h *boxes.Watched, b mailbox.Boxes, archive s
 func kept(t *testing.T, dir string) []string {
 	t.Helper()
 	box, err := mailbox.Dir{Path: dir, Layout: mailbox.JSONL}.Open("bob", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	list, err := box.Entries(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	var texts []string
 	for _, e := range list {
 		texts = append(texts, e.Envelope.Text)
@@ -68,7 +62,7 @@ func TestVanished(t *testing.T) {
 			t.Fatalf("%d entries, %v", len(list), err)
 		}
 		doomed := b.Team + ".deleted-0f8fad5b-d9cb-469f-a165-70867728950e"
-		must(t, os.Rename(b.Team, doomed))
+		testenv.Must(t, os.Rename(b.Team, doomed))
 		if list, err := h.Entries(t.Context()); err != nil || len(list) != 0 {
 			t.Errorf("%d entries of a team that is gone, %v", len(list), err)
 		}
@@ -88,16 +82,16 @@ func TestVanished(t *testing.T) {
 			}
 		}
 		// Messages that its owner appends meanwhile are read, and written to the directory later.
-		must(t, h.Append(t.Context(), message("fetched"), message("later")))
+		testenv.Must(t, h.Append(t.Context(), message("fetched"), message("later")))
 		list, err = h.Unread(t.Context())
 		if err != nil || len(list) != 2 {
 			t.Fatalf("%d entries meanwhile, %v", len(list), err)
 		}
-		must(t, h.MarkRead(t.Context(), list[0].ID))
+		testenv.Must(t, h.MarkRead(t.Context(), list[0].ID))
 		if _, err := os.Lstat(b.Team); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the directory was made again: %v", err)
 		}
-		must(t, os.Rename(doomed, b.Team))
+		testenv.Must(t, os.Rename(doomed, b.Team))
 		if n := h.Check(); n == nil || n.What != boxes.Returned {
 			t.Errorf("change %+v", n)
 		}
@@ -113,9 +107,9 @@ func TestVanished(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	h, b, archive := home(t, false)
 	_, err := h.Entries(t.Context())
-	must(t, err)
-	must(t, os.Rename(b.Team, filepath.Join(filepath.Dir(b.Team), "elsewhere")))
-	must(t, os.Mkdir(b.Team, 0o700))
+	testenv.Must(t, err)
+	testenv.Must(t, os.Rename(b.Team, filepath.Join(filepath.Dir(b.Team), "elsewhere")))
+	testenv.Must(t, os.Mkdir(b.Team, 0o700))
 	n := h.Check()
 	if n == nil || n.What != boxes.Replaced || n.Moved != "" || filepath.Dir(n.Saved) != archive {
 		t.Fatalf("change %+v", n)
@@ -139,7 +133,7 @@ func TestGoneBefore(t *testing.T) {
 		if known && n != nil || !known && (n == nil || n.What != boxes.Vanished || n.Saved != "") {
 			t.Errorf("known %v: change %+v", known, n)
 		}
-		must(t, os.Mkdir(dir, 0o700))
+		testenv.Must(t, os.Mkdir(dir, 0o700))
 		if n := h.Check(); n == nil || n.What != boxes.Returned {
 			t.Errorf("known %v: change %+v", known, n)
 		}
@@ -156,15 +150,15 @@ func TestOf(t *testing.T) {
 	root := team.Root{Path: t.TempDir()}
 	for name, left := range map[protocol.TeamName]int{"api": 1, "session-0123abcd": 0} {
 		b := boxes.Of(root, name)
-		must(t, os.MkdirAll(b.Team, 0o700))
+		testenv.Must(t, os.MkdirAll(b.Team, 0o700))
 		box, err := b.Open("bob", mailbox.Options{})
-		must(t, err)
+		testenv.Must(t, err)
 		foreign, err := protocol.ParseEnvelope([]byte(`{"from":"team-lead","text":"x","timestamp":"t","lead_sig":"s","ours":{"a":1},"read":false}`))
-		must(t, err)
-		must(t, box.Append(t.Context(), foreign))
+		testenv.Must(t, err)
+		testenv.Must(t, box.Append(t.Context(), foreign))
 		list, err := box.Unread(t.Context())
-		must(t, err)
-		must(t, box.MarkRead(context.Background(), list[0].ID))
+		testenv.Must(t, err)
+		testenv.Must(t, box.MarkRead(context.Background(), list[0].ID))
 		list, err = box.Entries(t.Context())
 		if err != nil || len(list) != left {
 			t.Errorf("%s: %d entries, %v", name, len(list), err)

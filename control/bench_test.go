@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -62,7 +63,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	size := 0
 	for b.Loop() {
 		s, err := l.Snapshot()
-		must(b, err)
+		testenv.Must(b, err)
 		size = len(s)
 	}
 	b.ReportMetric(float64(size), "bytes")
@@ -70,8 +71,8 @@ func BenchmarkSnapshot(b *testing.B) {
 
 func BenchmarkRestore(b *testing.B) {
 	s, err := folded(b, control.NewLeader(nil), history(b, 25_000)).Snapshot()
-	must(b, err)
+	testenv.Must(b, err)
 	for b.Loop() {
-		must(b, control.NewLeader(nil).Restore(s))
+		testenv.Must(b, control.NewLeader(nil).Restore(s))
 	}
 }

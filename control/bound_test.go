@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -33,12 +34,12 @@ func TestUnknownSum(t *testing.T) {
 		req := w.request(k)
 		seen := record.Seen{Entry: "e#1", Instance: k.Instance, Ref: 99, Kind: k.Kind, ID: "other", Digest: req.Digest, Ask: &req.Ask}
 		raw, err := json.Marshal(seen)
-		must(t, err)
+		testenv.Must(t, err)
 		var body map[string]any
-		must(t, json.Unmarshal(raw, &body))
+		testenv.Must(t, json.Unmarshal(raw, &body))
 		c.change(body["ask"].(map[string]any))
 		raw, err = json.Marshal(body)
-		must(t, err)
+		testenv.Must(t, err)
 		err = w.l.Apply(recordOf(t, 99, record.KindSeen, w.lead(), json.RawMessage(raw)))
 		var future *journal.FutureError
 		if err == nil || errors.As(err, &future) != c.future {
@@ -78,7 +79,7 @@ func TestOlderSumIsClosed(t *testing.T) {
 		w.decide(verdict(w.request(k), k != denied), operator)
 	}
 	w.round()
-	must(t, m.start(ran))
+	testenv.Must(t, m.start(ran))
 	m.finish(ran)
 	w.round()
 	w.decide(verdict(w.request(late), true), operator) // decided, and not with the member
@@ -171,7 +172,7 @@ func TestFoundSinceThen(t *testing.T) {
 	}
 	ran, open := m.ask(tool, script("sh x.sh", "one")), m.ask(tool, script("sh y.sh", "one"))
 	w.answered(ran, true)
-	must(t, m.start(ran))
+	testenv.Must(t, m.start(ran))
 	m.finish(ran)
 	m.boot()
 	if c := m.w.Replay(tool, script("sh x.sh", "two"), nil); c == nil || c.Key != ran {

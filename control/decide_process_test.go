@@ -142,7 +142,7 @@ type deciders struct {
 func newDeciders(t *testing.T) *deciders {
 	t.Helper()
 	f := &deciders{t: t, rng: rand.New(rand.NewPCG(testenv.Seed(t), 0)), path: t.TempDir(), won: map[string]string{}}
-	must(t, os.Chmod(f.path, 0o700))
+	testenv.Must(t, os.Chmod(f.path, 0o700))
 	f.w = newWorldAt(t, journal.Dir{Path: f.path, UID: string(uid)}, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideOperator}})
 	f.m = f.w.join("ada", false)
 	f.turn()
@@ -164,9 +164,7 @@ func (f *deciders) turn() {
 func (f *deciders) start() {
 	f.t.Helper()
 	args, err := json.Marshal(contest{f.path, f.rng.Uint64()})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), deciderEnv+"="+string(args))
 	cmd.Stderr = os.Stderr
@@ -177,9 +175,7 @@ func (f *deciders) start() {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	f.live = append(f.live, cmd)
 	f.hearing.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -206,9 +202,7 @@ func (f *deciders) hear(line string) {
 func (f *deciders) kill() {
 	f.kills++
 	i := f.rng.IntN(len(f.live))
-	if err := f.live[i].Process.Kill(); err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, f.live[i].Process.Kill())
 	f.live = append(f.live[:i], f.live[i+1:]...)
 	f.start()
 }

@@ -94,7 +94,7 @@ func TestChangedInputIsWhatRuns(t *testing.T) {
 	v.UpdatedInput = `{"command":"go vet ./..."}`
 	w.decide(v, operator)
 	w.round()
-	must(t, m.start(r.Key))
+	testenv.Must(t, m.start(r.Key))
 	c, _ := m.w.Call(r.Key)
 	changed := r.Ask
 	changed.Input = v.UpdatedInput

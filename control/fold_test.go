@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -444,7 +445,7 @@ func TestPrefixes(t *testing.T) {
 				Mail *record.Mail
 				Ref  uint64
 			}
-			must(t, json.Unmarshal(r.Body, &b))
+			testenv.Must(t, json.Unmarshal(r.Body, &b))
 			switch {
 			case b.Mail != nil:
 				want[uint64(r.Seq)] = true

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -266,7 +267,7 @@ func fullLife(t *testing.T) (*world, *member) {
 	w.answered(k, true)
 	k = m.ask(tool, bash)
 	w.answered(k, true)
-	must(t, m.start(k))
+	testenv.Must(t, m.start(k))
 	m.finish(k)
 	h := m.ask(host, record.Ask{Host: "x.org"})
 	w.round()
@@ -371,7 +372,7 @@ func TestFirstDigestOwnsTheID(t *testing.T) {
 		{"", record.KindTaken, record.Taken{Entries: []string{"x"}}, by},
 		{"", record.KindAsked, record.Asked{Key: r.Key, Digest: d, Ask: other, Mail: &record.Mail{To: protocol.Lead, Kind: tool, SHA256: record.HashText(text)}}, by},
 	} {
-		must(t, fake.Apply(recordOf(t, i+1, rec.kind, rec.by, rec.body)))
+		testenv.Must(t, fake.Apply(recordOf(t, i+1, rec.kind, rec.by, rec.body)))
 	}
 	ds := w.l.See(incoming(protocol.Lead, w.box.put(envelope("ada", text), true)), fake)
 	if len(ds) != 1 || ds[0].Kind != record.KindUnverified || !strings.Contains(ds[0].Body.(record.Unverified).Why, "already owns this id") {

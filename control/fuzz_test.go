@@ -120,9 +120,7 @@ func FuzzFold(f *testing.F) {
 			fs = append(fs, fuzzed{r.Kind, r.Writer, r.Must, r.Body})
 		}
 		b, err := json.Marshal(fs)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(b)
 	}
 	t := &testing.T{}
@@ -138,9 +136,7 @@ func FuzzFold(f *testing.F) {
 			}
 			b, err := json.Marshal(append(fs, fuzzed{kind, journal.Writer{Operator: true}, true, json.RawMessage(body)},
 				fuzzed{kind, journal.Writer{Instance: "ada-2", Epoch: 1}, false, json.RawMessage(body)}))
-			if err != nil {
-				f.Fatal(err)
-			}
+			testenv.Must(f, err)
 			f.Add(b)
 		}
 	}
@@ -251,7 +247,7 @@ func crossed(t *testing.T, rng *rand.Rand, body, other json.RawMessage) json.Raw
 	keys := slices.Sorted(maps.Keys(a))
 	a[keys[rng.IntN(len(keys))]] = values[rng.IntN(len(values))]
 	out, err := json.Marshal(a)
-	must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 

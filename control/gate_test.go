@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -54,7 +55,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 	}
 	w.round()
 	m.is(t, machine.Executing)
-	must(t, m.start(k))
+	testenv.Must(t, m.start(k))
 	refused[*control.GrantError](t, m.start(k), "used already")
 	m.finish(k)
 	m.finish(k) // it changes nothing

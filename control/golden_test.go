@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -111,10 +112,10 @@ func golden(t *testing.T, name, comment string, files []txtar.File) {
 	path := filepath.Join("testdata", name)
 	got := txtar.Format(&txtar.Archive{Comment: []byte(comment), Files: files})
 	if *update {
-		must(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, got, 0o666)))
+		testenv.Must(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(path, got, 0o666)))
 	}
 	want, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	if d := cmp.Diff(string(want), string(got)); d != "" {
 		t.Errorf("%s differs; -update writes it anew:\n%s", path, d)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -242,7 +243,7 @@ func TestGuestAnswersAsAsked(t *testing.T) {
 	} {
 		g := newGuest(t)
 		env, err := envelope("team-lead", "").Carrying(asked, c.dialect)
-		must(t, err)
+		testenv.Must(t, err)
 		b := box{}
 		g.do(g.w.ReceiveFile(incoming("ada", b.put(env, false)), g.l, start))
 		g.step(func() ([]journal.Draft, error) {

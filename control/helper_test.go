@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/message"
@@ -40,7 +41,7 @@ var notifierType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]
 func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {
 	t.Helper()
 	b, err := json.Marshal(body)
-	must(t, err)
+	testenv.Must(t, err)
 	return journal.Record{V: journal.Version, Must: true, Seq: journal.Seq(seq), Time: start, Writer: w, Kind: kind, Body: b}
 }
 
@@ -48,7 +49,7 @@ func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) jo
 func folded[F journal.Fold](t tb, f F, recs []journal.Record) F {
 	t.Helper()
 	for _, r := range recs {
-		must(t, f.Apply(r))
+		testenv.Must(t, f.Apply(r))
 	}
 	return f
 }
@@ -79,6 +80,7 @@ func (b *box) put(env protocol.Envelope, forged bool) entry {
 // tb is what a world needs of a test; *rapid.T has it too.
 type tb interface {
 	Helper()
+	Fatal(...any)
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
 }
@@ -171,21 +173,14 @@ func (w *world) restart() {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	must(w.t, err)
-}
-
-func must(t tb, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	testenv.Must(w.t, err)
 }
 
 // envelopeOf is the message that a record holds.
 func envelopeOf(t tb, m *record.Mail) protocol.Envelope {
 	t.Helper()
 	env, err := m.Open()
-	must(t, err)
+	testenv.Must(t, err)
 	return env
 }
 

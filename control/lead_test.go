@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -27,7 +28,7 @@ func leadFold(t *testing.T, set record.PolicySet, more ...journal.Draft) *contro
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "ada", Epoch: 1}},
 			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "b055", Epoch: 1}}}, more...), nil
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	return fold
 }
 

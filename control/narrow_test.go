@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -34,7 +35,7 @@ func TestAcknowledgedBreak(t *testing.T) {
 	}
 	l = control.NewLeader(nil)
 	j, err := d.Open(journal.Leader, l, journal.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	for _, w := range []journal.Writer{{Instance: "ada-1", Epoch: 1, PID: 1}, operator} {
 		if m, _ := l.Member("ada"); m.Broken {
 			t.Fatal("a member acknowledged the break of its own journal")

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -49,11 +50,11 @@ func TestRowsOfTheProtocol(t *testing.T) {
 	for row, at := range elsewhere {
 		dir, test, _ := strings.Cut(at, " ")
 		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
-		must(t, err)
+		testenv.Must(t, err)
 		found := false
 		for _, f := range files {
 			b, err := os.ReadFile(f)
-			must(t, err)
+			testenv.Must(t, err)
 			found = found || strings.Contains(string(b), "func "+test+"(")
 		}
 		if !found {
@@ -81,7 +82,7 @@ func TestTeamTable(t *testing.T) {
 	n := 0
 	add := func(kind string, body any, by journal.Writer) {
 		n++
-		must(t, l.Apply(recordOf(t, n, kind, by, body)))
+		testenv.Must(t, l.Apply(recordOf(t, n, kind, by, body)))
 	}
 	opened := func(epoch uint64) {
 		add(record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})

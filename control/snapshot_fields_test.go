@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle/internal/snapshot"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 )
 
@@ -66,9 +67,7 @@ func listedFields(t *testing.T) map[string][]string {
 	t.Helper()
 	listed := map[string][]string{}
 	f, err := parser.ParseFile(token.NewFileSet(), "snapshot_fields.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {

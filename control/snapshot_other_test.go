@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 )
 
@@ -80,12 +81,12 @@ func (f former) Snapshot() ([]byte, error) { return f.state, nil }
 // and the fold is the same.
 func TestFormerSnapshot(t *testing.T) {
 	state, err := os.ReadFile(filepath.Join("testdata", "former-leader.snapshot"))
-	must(t, err)
+	testenv.Must(t, err)
 	d := journal.Dir{Path: t.TempDir(), UID: string(uid)}
-	must(t, os.Chmod(d.Path, 0o700))
+	testenv.Must(t, os.Chmod(d.Path, 0o700))
 	o := journal.Options{SnapshotAfter: -1, Sync: func(*os.File) error { return nil }}
 	j, err := d.Open(journal.Leader, nothing{}, o)
-	must(t, err)
+	testenv.Must(t, err)
 	for _, r := range history(t, 20) {
 		if _, err := j.Append(context.Background(), r.Writer, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: r.Kind, Must: r.Must, Body: r.Body}}, nil
@@ -96,7 +97,7 @@ func TestFormerSnapshot(t *testing.T) {
 	open := func(f journal.Fold, after int) {
 		t.Helper()
 		_, err := d.Open(journal.Leader, f, journal.Options{SnapshotAfter: after})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	saved := func() string {
 		t.Helper()
@@ -105,7 +106,7 @@ func TestFormerSnapshot(t *testing.T) {
 			t.Fatalf("%d snapshots, %v", len(names), err)
 		}
 		b, err := os.ReadFile(names[0])
-		must(t, err)
+		testenv.Must(t, err)
 		return string(b)
 	}
 	whole := control.NewLeader(nil)

@@ -23,8 +23,8 @@ import (
 func kept[F journal.Snapshotter](t tb, f, fresh F) F {
 	t.Helper()
 	b, err := f.Snapshot()
-	must(t, err)
-	must(t, fresh.Restore(b))
+	testenv.Must(t, err)
+	testenv.Must(t, fresh.Restore(b))
 	if again, err := fresh.Snapshot(); err != nil || !bytes.Equal(again, b) {
 		t.Fatalf("the snapshot of what was restored is another: %v", err)
 	}
@@ -44,7 +44,7 @@ func aLife(t *testing.T) *world {
 	w.decide(verdict(w.request(one), true), operator)
 	w.escalate(w.request(three), policy.RoleLeader, w.lead())
 	w.round()
-	must(t, m.start(one))
+	testenv.Must(t, m.start(one))
 	m.finish(one)
 	w.decide(verdict(w.request(two), false), operator) // not delivered yet
 	w.setMode(bob, policy.ModePlan, policy.RoleOperator, operator)
@@ -171,10 +171,10 @@ func TestFoldVersion(t *testing.T) {
 func TestPending100k(t *testing.T) {
 	n := testenv.Scale(1_000, 100_000)
 	d := journal.Dir{Path: t.TempDir(), UID: string(uid)}
-	must(t, os.Chmod(d.Path, 0o700))
+	testenv.Must(t, os.Chmod(d.Path, 0o700))
 	fast := journal.Options{Sync: func(*os.File) error { return nil }, SnapshotAfter: -1}
 	j, err := d.Open(journal.Leader, nothing{}, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	recs := history(t, n)
 	k := record.Key{Instance: "i", Kind: tool, ID: "perm-open"}
 	recs = append(recs, recordOf(t, 0, record.KindSeen, journal.Writer{Instance: "lead", Epoch: 1}, record.Seen{Entry: "open", Ref: 1 << 40, Instance: "i", Kind: tool, ID: k.ID, Digest: record.DigestOf(uid, k, bash), Ask: &bash}))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/record"
 	"waggle/spawn"
@@ -21,8 +22,8 @@ func TestAwake(t *testing.T) {
 		t.Helper()
 		seq++
 		raw, err := json.Marshal(body)
-		must(t, err)
-		must(t, l.Apply(journal.Record{Seq: seq, Time: now, Kind: kind, Writer: journal.Writer{Instance: "lead", Epoch: 1, PID: pid, Operator: true}, Body: raw}))
+		testenv.Must(t, err)
+		testenv.Must(t, l.Apply(journal.Record{Seq: seq, Time: now, Kind: kind, Writer: journal.Writer{Instance: "lead", Epoch: 1, PID: pid, Operator: true}, Body: raw}))
 	}
 	put(at(0), 1, record.KindOpened, record.Opened{Team: "api", UID: "u", Instance: "lead", Name: "team-lead", Epoch: 1})
 	put(at(20), 1, record.KindSlept, record.Slept{ForMS: (10 * time.Minute).Milliseconds()}) // 10 to 20

@@ -371,7 +371,7 @@ func TestLeaderTable(t *testing.T) {
 				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: protocol.Lead, Epoch: 1}, operator},
 				{"", record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}}, operator},
 			} {
-				must(t, l.Apply(recordOf(t, -i, r.kind, r.by, r.body)))
+				testenv.Must(t, l.Apply(recordOf(t, -i, r.kind, r.by, r.body)))
 			}
 			return l, func() machine.State {
 				if m, ok := l.ByInstance("i"); ok {
@@ -418,7 +418,7 @@ func TestTransitionError(t *testing.T) {
 	d, by := journal.Dir{Path: t.TempDir(), UID: string(uid)}, journal.Writer{Instance: "i", Epoch: 1}
 	open := func(f journal.Fold) *journal.File {
 		j, err := d.Open("i", f, journal.Options{})
-		must(t, err)
+		testenv.Must(t, err)
 		return j
 	}
 	add := func(j journal.Journal, kind string, body any) error {
@@ -427,7 +427,7 @@ func TestTransitionError(t *testing.T) {
 	}
 	must := func(err error) {
 		t.Helper()
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	other := open(nil)
 	must(add(other, record.KindOpened, record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/policy"
@@ -37,7 +38,7 @@ func joined(name string) journal.Draft {
 func raw(t *testing.T, d journal.Dir, n journal.Name, ds ...journal.Draft) {
 	t.Helper()
 	j, err := d.Open(n, nil, journal.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := j.Append(context.Background(), operator, func() ([]journal.Draft, error) { return ds, nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 	var told []machine.Observation
 	l := control.NewLeader(func(o machine.Observation) { told = append(told, o) })
 	j, err := d.Open(journal.Leader, l, journal.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	if len(l.Members) != 3 || l.Members[0].Instance != "ada-1" || l.Members[2].Name != "eve" {
 		t.Fatalf("members: %v", l.Members)
 	}
@@ -94,7 +95,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 	}
 	fresh := control.NewLeader(nil)
 	again, err := d.Open(journal.Leader, fresh, journal.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	if diff := cmp.Diff(l, fresh, sameFold); diff != "" {
 		t.Errorf("folded anew: %s", diff)
 	}
@@ -164,7 +165,7 @@ func TestFailedWriteIsNotFolded(t *testing.T) {
 	told := 0
 	l := control.NewLeader(func(machine.Observation) { told++ })
 	j, err := d.Open(journal.Leader, l, o)
-	must(t, err)
+	testenv.Must(t, err)
 	before := told
 	for range 3 {
 		full = true

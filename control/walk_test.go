@@ -610,7 +610,7 @@ func TestWalk(t *testing.T) {
 	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()
 	steps := flag.Lookup("rapid.steps").Value.String()
-	must(t, errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")))
+	testenv.Must(t, errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")))
 	sum := &sum{total: map[string]int{}}
 	t.Run("shards", func(t *testing.T) {
 		for n := range shards {
@@ -625,7 +625,7 @@ func TestWalk(t *testing.T) {
 			})
 		}
 	})
-	must(t, errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.steps", steps)))
+	testenv.Must(t, errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.steps", steps)))
 	testenv.Measured(t, "random walks over a team, with every invariant checked after each of 40 steps: %v", sum.total)
 	for _, want := range []string{"runs", "decided", "unverified", "unverified by members", "unknown ends"} {
 		if sum.total[want] == 0 {

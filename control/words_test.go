@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/journal"
 	"waggle/policy"
@@ -63,7 +64,7 @@ func TestSayRefuses(t *testing.T) {
 	}
 	mail := func(from, text string) *record.Mail {
 		ds, err := w.l.Say(nil, "ann", w.spoken(from, text), record.Words{})
-		must(t, err)
+		testenv.Must(t, err)
 		return ds[0].Body.(record.Words).Mail
 	}
 	before := len(w.l.Ignored)

@@ -10,6 +10,7 @@ import (
 
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/record"
@@ -20,9 +21,9 @@ import (
 func open(t *testing.T, h home.Home, root string, team protocol.TeamName, uid record.TeamUID, at time.Time) home.Dir {
 	t.Helper()
 	d, err := h.Create(root, team, uid)
-	must(t, err)
+	testenv.Must(t, err)
 	j, err := d.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{Now: func() time.Time { return at }})
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := j.Append(t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: team, Root: root, UID: uid, Instance: "i", Name: protocol.Lead, Epoch: 1}}}, nil
 	}); err != nil {
@@ -63,8 +64,8 @@ func TestFindSkipsWhatIsNoTeam(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	// The journal of a renamed directory gives another name than the directory's.
 	moved := filepath.Join(filepath.Dir(d.Path), "api-00000000")
-	must(t, os.Rename(d.Path, moved))
-	must(t, os.MkdirAll(filepath.Join(h.Path, "teams", "api-11111111", "journal"), 0o700))
+	testenv.Must(t, os.Rename(d.Path, moved))
+	testenv.Must(t, os.MkdirAll(filepath.Join(h.Path, "teams", "api-11111111", "journal"), 0o700))
 	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
 		t.Errorf("found %v, %v", got, err)
 	}
@@ -76,10 +77,10 @@ func TestPrivate(t *testing.T) {
 		t.Skip("Windows has no permission bits")
 	}
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
-	must(t, os.Mkdir(h.Path, 0o777))
-	must(t, os.Chmod(h.Path, 0o777))
+	testenv.Must(t, os.Mkdir(h.Path, 0o777))
+	testenv.Must(t, os.Chmod(h.Path, 0o777))
 	d, err := h.Create("file:///a", "api", "uid")
-	must(t, err)
+	testenv.Must(t, err)
 	for _, p := range []string{h.Path, d.Path, d.Archive(), filepath.Dir(d.ProcessLease("x"))} {
 		st, err := os.Stat(p)
 		if err != nil || st.Mode().Perm() != 0o700 {
@@ -90,14 +91,6 @@ func TestPrivate(t *testing.T) {
 		if !strings.HasPrefix(p, d.Path+string(filepath.Separator)) {
 			t.Errorf("%s lies outside", p)
 		}
-	}
-}
-
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -146,13 +139,13 @@ func TestRunning(t *testing.T) {
 		t.Fatalf("without a team: %v, %v", got, err)
 	}
 	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	recycled := self
 	recycled.Start += "0"
 	note := func(root, team, name string, id spawn.Identity) {
 		t.Helper()
 		d := open(t, h, root, protocol.TeamName(team), "uid", time.Now())
-		must(t, d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}))
+		testenv.Must(t, d.NoteStarted(home.Started{Team: protocol.TeamName(team), Root: root, Name: protocol.MemberName(name), ID: id}))
 	}
 	note("file:///b", "web", "team-lead", self)
 	note("file:///a", "api", "team-lead", self)

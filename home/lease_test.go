@@ -12,6 +12,7 @@ import (
 
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/spawn"
@@ -29,15 +30,15 @@ func TestTryLead(t *testing.T) {
 			t.Fatalf("held %v, %v; want %v", held, err, want)
 		}
 		if held {
-			must(t, release())
+			testenv.Must(t, release())
 		}
 	}
 	take(true)
 	other, err := spawn.Identify(os.Getppid())
-	must(t, err)
+	testenv.Must(t, err)
 	note := func(id spawn.Identity) {
 		t.Helper()
-		must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: protocol.Lead, ID: id}))
+		testenv.Must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: protocol.Lead, ID: id}))
 	}
 	note(other)
 	for _, damage := range []func() error{
@@ -47,7 +48,7 @@ func TestTryLead(t *testing.T) {
 			return errors.Join(os.Remove(d.LeaderLease()), os.Symlink("/nowhere", d.LeaderLease()))
 		},
 	} {
-		must(t, damage())
+		testenv.Must(t, damage())
 		take(false)
 	}
 	if kept, err := os.ReadDir(d.Quarantine()); err != nil || len(kept) != 2 {
@@ -58,10 +59,10 @@ func TestTryLead(t *testing.T) {
 	note(dead)
 	take(true)
 	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	note(self)
 	take(true) // the process on record is this one
-	must(t, d.LeftLead())
+	testenv.Must(t, d.LeftLead())
 	if all, err := d.Started(); err != nil || len(all) != 0 {
 		t.Errorf("started: %v, %v", all, err)
 	}
@@ -77,10 +78,10 @@ func TestTryLead(t *testing.T) {
 func TestNoteStartedAside(t *testing.T) {
 	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	path := filepath.Join(d.Path, "started", "ann.json")
-	must(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
 	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
-	must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}))
+	testenv.Must(t, err)
+	testenv.Must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}))
 	if all, err := d.Started(); err != nil || len(all) != 1 || all[0].ID != self {
 		t.Errorf("started: %v, %v", all, err)
 	}
@@ -97,7 +98,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)
-	must(t, err)
+	testenv.Must(t, err)
 	for what, damage := range map[string]func() error{
 		"garbage": func() error { return os.WriteFile(segment, []byte("garbage\n"), 0o600) },
 		"empty":   func() error { return os.WriteFile(segment, nil, 0o600) },
@@ -106,7 +107,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		},
 		"directory": func() error { return errors.Join(os.Remove(segment), os.Mkdir(segment, 0o700)) },
 	} {
-		must(t, damage())
+		testenv.Must(t, damage())
 		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 || got[0] != d {
 			t.Errorf("%s: found %v, %v", what, got, err)
 		}
@@ -114,8 +115,8 @@ func TestBrokenIsNotNobody(t *testing.T) {
 			continue // without its own file it is a directory that was moved
 		}
 		identity, err := os.ReadFile(d.Identity())
-		must(t, err)
-		must(t, os.Remove(d.Identity()))
+		testenv.Must(t, err)
+		testenv.Must(t, os.Remove(d.Identity()))
 		got, err := h.Find("file:///a", "api")
 		if broken, ok := errors.AsType[*home.BrokenError](err); !ok || broken.Path != d.Path || len(got) != 0 {
 			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
@@ -124,9 +125,9 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		if err != nil || len(known) != 1 || known[0].Broken == nil || known[0].Team != "api" {
 			t.Errorf("%s: listed %+v, %v", what, known, err)
 		}
-		must(t, os.WriteFile(d.Identity(), identity, 0o600))
-		must(t, os.RemoveAll(segment))
-		must(t, os.WriteFile(segment, good, 0o600))
+		testenv.Must(t, os.WriteFile(d.Identity(), identity, 0o600))
+		testenv.Must(t, os.RemoveAll(segment))
+		testenv.Must(t, os.WriteFile(segment, good, 0o600))
 	}
 }
 
@@ -145,14 +146,14 @@ func TestOpenJournal(t *testing.T) {
 		h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 		d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 		if !tt.certain {
-			must(t, os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
+			testenv.Must(t, os.Remove(filepath.Join(d.LeaderJournal(), journal.CertainName)))
 		}
 		if tt.begun {
-			must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
+			testenv.Must(t, d.NoteStarted(home.Started{Team: "api", Root: "file:///a", ID: spawn.Identity{PID: os.Getpid()}}))
 		}
 		segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
-		if must(t, os.Truncate(segment, 0)); tt.gone {
-			must(t, os.Remove(segment))
+		if testenv.Must(t, os.Truncate(segment, 0)); tt.gone {
+			testenv.Must(t, os.Remove(segment))
 		}
 		if found, err := h.Find("file:///a", "api"); (tt.certain || tt.begun && !tt.gone) && (err != nil || len(found) != 1 || found[0] != d) {
 			t.Errorf("%s: found %v, %v", name, found, err)
@@ -171,15 +172,15 @@ func TestHalfOpened(t *testing.T) {
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)
-	must(t, err)
-	must(t, os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600))
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600))
 	for _, n := range []int{0, 1, len(good) / 2, bytes.IndexByte(good, '\n') - 1} {
-		must(t, os.WriteFile(segment, good[:n], 0o600))
+		testenv.Must(t, os.WriteFile(segment, good[:n], 0o600))
 		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
 			t.Errorf("%d bytes: found %v, %v", n, got, err)
 		}
 	}
-	must(t, os.WriteFile(segment, good, 0o600))
+	testenv.Must(t, os.WriteFile(segment, good, 0o600))
 	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 {
 		t.Errorf("the whole record: found %v, %v", got, err)
 	}

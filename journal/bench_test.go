@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -26,7 +27,7 @@ func BenchmarkAppend(b *testing.B) {
 	for name, o := range map[string]journal.Options{"sync": {}, "nosync": {Sync: noSync}} {
 		b.Run(name, func(b *testing.B) {
 			j, err := newDir(b).Open(journal.Leader, nil, o)
-			must(b, err)
+			testenv.Must(b, err)
 			body := decidedBody(1)
 			for b.Loop() {
 				journaltest.Append(b, j, someone, journal.Draft{Kind: "decided", Must: true, Body: body})
@@ -37,11 +38,11 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkRefreshNothingNew(b *testing.B) {
 	j, err := newDir(b).Open(journal.Leader, nil, quick)
-	must(b, err)
+	testenv.Must(b, err)
 	journaltest.Append(b, j, someone, journaltest.Note(1))
 	b.ReportAllocs()
 	for b.Loop() {
-		must(b, j.Refresh(b.Context()))
+		testenv.Must(b, j.Refresh(b.Context()))
 	}
 }
 
@@ -49,7 +50,7 @@ func BenchmarkRefreshNothingNew(b *testing.B) {
 func big(tb testing.TB, n int) journal.Dir {
 	d := newDir(tb)
 	j, err := d.Open(journal.Leader, nil, quick)
-	must(tb, err)
+	testenv.Must(tb, err)
 	var drafts []journal.Draft
 	for i := range n {
 		drafts = append(drafts, journal.Draft{Kind: "decided", Must: true, Body: decidedBody(i)})
@@ -111,9 +112,9 @@ func BenchmarkFold100k(b *testing.B) {
 		"snapshot":   func() journal.Fold { return &snapKeys{keys{map[string]journal.Seq{}}} },
 	} {
 		b.Run(name, func(b *testing.B) {
-			must(b, openOnce(d, mk())) // saves a snapshot
+			testenv.Must(b, openOnce(d, mk())) // saves a snapshot
 			for b.Loop() {
-				must(b, openOnce(d, mk()))
+				testenv.Must(b, openOnce(d, mk()))
 			}
 		})
 	}

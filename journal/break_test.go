@@ -103,7 +103,7 @@ func TestLines(t *testing.T) {
 	s.put(t, s.bytes)
 	j, _ := open(t, s.dir, quick)
 	last := s.ends[len(s.ends)-2]
-	must(t, os.Truncate(segment(s.dir, 1), int64(last)))
+	testenv.Must(t, os.Truncate(segment(s.dir, 1), int64(last)))
 	breakAt(t, j.Refresh(t.Context()), "00000001.jsonl", n+1, journal.Seq(n+1))
 	_, fold := open(t, s.dir, quick)
 	same(t, "without the last append", fold.Records, s.recs[:s.after[len(s.after)-2]])
@@ -122,7 +122,7 @@ func TestForeign(t *testing.T) {
 			as = "feed"
 		}
 		j, err := other.Open(as, nil, quick)
-		must(t, err)
+		testenv.Must(t, err)
 		for range 4 {
 			journaltest.Append(t, j, someone, journaltest.Note(1))
 		}
@@ -179,14 +179,14 @@ func TestBody(t *testing.T) {
 	}
 	write(t, path, append(body[:len(body):len(body)], ' '))
 	check("longer")
-	must(t, os.Remove(path))
+	testenv.Must(t, os.Remove(path))
 	check("missing")
-	must(t, os.Mkdir(path, 0o700))
+	testenv.Must(t, os.Mkdir(path, 0o700))
 	check("directory")
-	must(t, os.Remove(path))
-	must(t, os.Symlink(filepath.Join(s.dir.Path, "elsewhere"), path))
+	testenv.Must(t, os.Remove(path))
+	testenv.Must(t, os.Symlink(filepath.Join(s.dir.Path, "elsewhere"), path))
 	check("symbolic link")
-	must(t, os.Remove(path))
+	testenv.Must(t, os.Remove(path))
 
 	// Appending the same body again puts the file back.
 	s.put(t, s.bytes[:s.ends[4]])
@@ -225,7 +225,7 @@ func TestSegmentsMixed(t *testing.T) {
 		}
 	}
 	for i := 1; i < n; i++ {
-		must(t, os.Remove(segment(d, i)))
+		testenv.Must(t, os.Remove(segment(d, i)))
 		folded, err := refused(t, d)
 		same(t, "nothing", folded, nil)
 		if b, ok := errors.AsType[*journal.BrokenError](err); !ok || b.File != filepath.Base(segment(d, i)) {
@@ -274,7 +274,7 @@ func TestForged(t *testing.T) {
 	if _, err := refused(t, d); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.Rename(filepath.Join(d.Path, "leader"), filepath.Join(d.Path, "feed")))
+	testenv.Must(t, os.Rename(filepath.Join(d.Path, "leader"), filepath.Join(d.Path, "feed")))
 	_, err := d.Open("feed", nil, quick)
 	if b, ok := errors.AsType[*journal.BrokenError](err); !ok || b.Journal != "feed" || b.Seq != 1 {
 		t.Errorf("under another name: %v", err)
@@ -352,10 +352,10 @@ func TestBreakUndone(t *testing.T) {
 		"a byte":    func(t *testing.T, path string, b []byte) { write(t, path, flipped(b, len(b)/3)) },
 		"shorter":   func(t *testing.T, path string, b []byte) { write(t, path, b[:len(b)/2]) },
 		"no line 2": func(t *testing.T, path string, b []byte) { write(t, path, without(b, 1)) },
-		"gone":      func(t *testing.T, path string, _ []byte) { must(t, os.Remove(path)) },
+		"gone":      func(t *testing.T, path string, _ []byte) { testenv.Must(t, os.Remove(path)) },
 		"a directory": func(t *testing.T, path string, _ []byte) {
-			must(t, os.Remove(path))
-			must(t, os.Mkdir(path, 0o700))
+			testenv.Must(t, os.Remove(path))
+			testenv.Must(t, os.Mkdir(path, 0o700))
 		},
 	}
 	for name, harm := range damage {
@@ -369,7 +369,7 @@ func TestBreakUndone(t *testing.T) {
 			reader := openFold(t, d, &its, o)
 			whole := read(t, segment(d, 1))
 			harm(t, segment(d, 1), whole)
-			must(t, touch(segment(d, 1)))
+			testenv.Must(t, touch(segment(d, 1)))
 			for range 20 {
 				_, aerr := j.Append(t.Context(), someone, func() ([]journal.Draft, error) {
 					t.Error("propose was called on a broken journal")
@@ -385,7 +385,7 @@ func TestBreakUndone(t *testing.T) {
 				}
 				now = now.Add(time.Second)
 			}
-			must(t, os.RemoveAll(segment(d, 1)))
+			testenv.Must(t, os.RemoveAll(segment(d, 1)))
 			write(t, segment(d, 1), whole)
 			if err := reader.Refresh(t.Context()); err == nil {
 				t.Error("it was read again before the pause was over")
@@ -419,7 +419,7 @@ func TestBreakNotUndone(t *testing.T) {
 			for i := range other {
 				journaltest.Append(t, j2, someone, journaltest.Note(100+i))
 			}
-			must(t, os.Remove(segment(d, 1)))
+			testenv.Must(t, os.Remove(segment(d, 1)))
 			write(t, segment(d, 1), read(t, segment(d2, 1)))
 			for range 10 {
 				if b, ok := errors.AsType[*journal.BrokenError](j.Refresh(t.Context())); !ok || b.Gone {
@@ -445,11 +445,11 @@ func TestBreakGone(t *testing.T) {
 	journaltest.Append(t, j, someone, journaltest.Note(1))
 	aside := filepath.Join(t.TempDir(), "aside")
 	write(t, segment(d, 1), flipped(read(t, segment(d, 1)), 20))
-	must(t, touch(segment(d, 1)))
+	testenv.Must(t, touch(segment(d, 1)))
 	if err := j.Refresh(t.Context()); err == nil {
 		t.Fatal("a flipped byte was not noticed")
 	}
-	must(t, os.Rename(d.Path, aside))
+	testenv.Must(t, os.Rename(d.Path, aside))
 	now = now.Add(5 * time.Second)
 	if b, ok := errors.AsType[*journal.BrokenError](j.Refresh(t.Context())); !ok || !b.Gone {
 		t.Errorf("refresh = %v, want a break of what is gone", b)

@@ -29,7 +29,7 @@ func certainOf(t tester, d journal.Dir) (seq int, sum string) {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, ""
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	var c struct {
 		Seq        int
 		Sum, Check string
@@ -49,7 +49,7 @@ func allLines(t tester, d journal.Dir) (lines [][]byte) {
 		if errors.Is(err, os.ErrNotExist) {
 			return lines
 		}
-		must(t, err)
+		testenv.Must(t, err)
 		for l := range bytes.Lines(b) {
 			lines = append(lines, l)
 		}
@@ -80,7 +80,7 @@ func TestEndLost(t *testing.T) {
 	for off := first; off < len(s.bytes); off += step {
 		s.put(t, s.bytes)
 		living, fold := open(t, s.dir, quick)
-		must(t, os.Truncate(segment(s.dir, 1), int64(off)))
+		testenv.Must(t, os.Truncate(segment(s.dir, 1), int64(off)))
 		write(t, certainPath(s.dir), saved)
 		n, _ := s.whole(off)
 		folded, err := refused(t, s.dir)
@@ -112,16 +112,16 @@ func TestEndLostWays(t *testing.T) {
 		harm func(t *testing.T, d journal.Dir)
 		file int // that the break is in
 	}{
-		"the last segment": {func(t *testing.T, d journal.Dir) { must(t, os.Remove(segment(d, 4))) }, 3},
+		"the last segment": {func(t *testing.T, d journal.Dir) { testenv.Must(t, os.Remove(segment(d, 4))) }, 3},
 		"two segments": {func(t *testing.T, d journal.Dir) {
-			must(t, errors.Join(os.Remove(segment(d, 3)), os.Remove(segment(d, 4))))
+			testenv.Must(t, errors.Join(os.Remove(segment(d, 3)), os.Remove(segment(d, 4))))
 		}, 2},
 		"all segments": {func(t *testing.T, d journal.Dir) {
 			for n := range 4 {
-				must(t, os.Remove(segment(d, n+1)))
+				testenv.Must(t, os.Remove(segment(d, n+1)))
 			}
 		}, 1},
-		"a segment in the middle":  {func(t *testing.T, d journal.Dir) { must(t, os.Remove(segment(d, 2))) }, 2},
+		"a segment in the middle":  {func(t *testing.T, d journal.Dir) { testenv.Must(t, os.Remove(segment(d, 2))) }, 2},
 		"the last segment's lines": {func(t *testing.T, d journal.Dir) { write(t, segment(d, 4), nil) }, 4},
 		"its last append": {func(t *testing.T, d journal.Dir) {
 			b := read(t, segment(d, 4))
@@ -129,7 +129,7 @@ func TestEndLostWays(t *testing.T) {
 		}, 4},
 		"an older copy with other lines behind": {func(t *testing.T, d journal.Dir) {
 			saved := read(t, certainPath(d))
-			must(t, os.Remove(segment(d, 4)))
+			testenv.Must(t, os.Remove(segment(d, 4)))
 			forget(t, d)
 			j, _ := open(t, d, o) // a program that does not know certain.json
 			for i := range 4 {
@@ -161,9 +161,9 @@ func TestEndLostWays(t *testing.T) {
 			if !errors.As(err, &b) {
 				t.Fatalf("who has it open: %v", err)
 			}
-			must(t, os.RemoveAll(segment(d, 5)))
+			testenv.Must(t, os.RemoveAll(segment(d, 5)))
 			for n, b := range saved {
-				must(t, os.RemoveAll(segment(d, n)))
+				testenv.Must(t, os.RemoveAll(segment(d, n)))
 				write(t, segment(d, n), b)
 			}
 			now = now.Add(time.Minute)
@@ -183,7 +183,7 @@ func TestEndLostUnread(t *testing.T) {
 	before := read(t, segment(d, 1))
 	reader, _ := open(t, d, quick)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
-	must(t, os.Truncate(segment(d, 1), int64(len(before))))
+	testenv.Must(t, os.Truncate(segment(d, 1), int64(len(before))))
 	breakAt(t, reader.Refresh(t.Context()), "00000001.jsonl", 2, 2)
 	_, err := reader.Append(t.Context(), someone, func() ([]journal.Draft, error) { return nil, errors.New("was asked") })
 	breakAt(t, err, "00000001.jsonl", 2, 2)
@@ -259,7 +259,7 @@ func TestCertain(t *testing.T) {
 				drafts = append(drafts, journaltest.Note(100*step+i))
 			}
 			_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return drafts, nil })
-			must(t, err)
+			testenv.Must(t, err)
 			if seq := notAhead(t, d); seq != flushed {
 				t.Fatalf("seq %d is certain of %d", seq, flushed)
 			}
@@ -280,12 +280,12 @@ func TestCertain(t *testing.T) {
 			if errors.Is(err, os.ErrNotExist) {
 				break
 			}
-			must(t, err)
+			testenv.Must(t, err)
 			if lines := bytes.SplitAfter(raw, []byte("\n")); at+len(lines)-1 > left {
 				write(t, segment(d, seg), bytes.Join(lines[:max(0, left-at)], nil))
 			}
 			if at += bytes.Count(raw, []byte("\n")); at >= left && seg > 1 && left <= at-bytes.Count(raw, []byte("\n")) {
-				must(t, os.Remove(segment(d, seg)))
+				testenv.Must(t, os.Remove(segment(d, seg)))
 			}
 		}
 		seq, _ := certainOf(t, d)
@@ -341,7 +341,7 @@ func TestCertainFaults(t *testing.T) {
 				if seq := notAhead(t, d); seq != int(j.Seq()) {
 					t.Fatalf("seq %d is certain of %d", seq, j.Seq())
 				}
-				must(t, d.CheckCertain(journal.Leader))
+				testenv.Must(t, d.CheckCertain(journal.Leader))
 			}
 		}
 	}
@@ -409,17 +409,17 @@ func TestCertainWhileWritten(t *testing.T) {
 func TestContinueEnd(t *testing.T) {
 	t.Parallel()
 	s := newSample(t, 6)
-	must(t, os.Truncate(segment(s.dir, 1), int64(s.ends[3])))
+	testenv.Must(t, os.Truncate(segment(s.dir, 1), int64(s.ends[3])))
 	lost := read(t, certainPath(s.dir))
 	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
 	for again := range 3 {
 		b, err := s.dir.FindBreak(journal.Leader, &redo{}, quick)
-		must(t, err)
+		testenv.Must(t, err)
 		if b == nil {
 			t.Fatalf("round %d: no break", again)
 		}
 		keep := filepath.Join(t.TempDir(), "kept")
-		must(t, s.dir.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack))
+		testenv.Must(t, s.dir.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack))
 		if got := read(t, filepath.Join(keep, journal.CertainName)); !bytes.Equal(got, lost) {
 			t.Errorf("kept with %s, want %s", got, lost)
 		}

@@ -31,16 +31,16 @@ func TestContinue(t *testing.T) {
 			b := read(t, segment(d, 2))
 			write(t, segment(d, 2), flipped(b, 40))
 		}, 2, 6},
-		"no segment 2": {func(t *testing.T, d journal.Dir) { must(t, os.Remove(segment(d, 2))) }, 2, 6},
+		"no segment 2": {func(t *testing.T, d journal.Dir) { testenv.Must(t, os.Remove(segment(d, 2))) }, 2, 6},
 		"segment 3 is a directory": {func(t *testing.T, d journal.Dir) {
-			must(t, os.Remove(segment(d, 3)))
-			must(t, os.Mkdir(segment(d, 3), 0o700))
+			testenv.Must(t, os.Remove(segment(d, 3)))
+			testenv.Must(t, os.Mkdir(segment(d, 3), 0o700))
 		}, 4, 4},
 		"no line in segment 3": {func(t *testing.T, d journal.Dir) {
 			write(t, segment(d, 3), without(read(t, segment(d, 3)), 0))
 		}, 4, 4},
 		"no end": {func(t *testing.T, d journal.Dir) {
-			must(t, os.Remove(segment(d, 4)))
+			testenv.Must(t, os.Remove(segment(d, 4)))
 			b := read(t, segment(d, 3))
 			write(t, segment(d, 3), b[:len(b)-1])
 		}, 5, 3},
@@ -60,14 +60,14 @@ func TestContinue(t *testing.T) {
 			before := first.Records
 			tt.harm(t, d)
 			b, err := d.FindBreak(journal.Leader, &redo{}, quick)
-			must(t, err)
+			testenv.Must(t, err)
 			if b == nil || b.Prefix != tt.prefix || b.Records != tt.lost || b.SHA256 == "" {
 				t.Fatalf("break %+v, want %d records before it and %d lines lost", b, tt.prefix, tt.lost)
 			}
 			keep := filepath.Join(t.TempDir(), "kept")
 			var fold redo
 			ack := journal.Draft{Kind: "acknowledged", Must: true, Body: b.SHA256}
-			must(t, d.Continue(t.Context(), b, keep, &fold, quick, someone, func() ([]journal.Draft, error) {
+			testenv.Must(t, d.Continue(t.Context(), b, keep, &fold, quick, someone, func() ([]journal.Draft, error) {
 				if len(fold.Records) != int(tt.prefix) {
 					t.Errorf("%d records are folded before the acknowledgement", len(fold.Records))
 				}
@@ -108,19 +108,19 @@ func TestContinueCutShort(t *testing.T) {
 	write(t, segment(d, 2), flipped(read(t, segment(d, 2)), 40))
 	had := map[int][]byte{3: read(t, segment(d, 3)), 4: read(t, segment(d, 4))}
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
-	must(t, d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, ack))
+	testenv.Must(t, d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, ack))
 	for _, back := range [][]int{{3, 4}, {3}} { // in the order of removal: the last first
 		for _, n := range back {
 			write(t, segment(d, n), had[n])
 		}
 		b, err := d.FindBreak(journal.Leader, &redo{}, quick)
-		must(t, err)
+		testenv.Must(t, err)
 		if b == nil {
 			t.Fatalf("segments %v are still there, and the journal is whole", back)
 		}
-		must(t, d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, ack))
+		testenv.Must(t, d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, ack))
 		verified(t, d)
 	}
 }
@@ -131,7 +131,7 @@ func TestContinueChanged(t *testing.T) {
 	s := newSample(t, 6)
 	s.put(t, flipped(s.bytes, s.ends[3]+10))
 	b, err := s.dir.FindBreak(journal.Leader, &redo{}, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	s.put(t, flipped(s.bytes, s.ends[3]+11))
 	err = s.dir.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
 	if err == nil {
@@ -155,13 +155,13 @@ func TestContinueKeepsBodies(t *testing.T) {
 	good := read(t, segment(d, 1))
 	write(t, segment(d, 1), append(good, "no record\n"...))
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	if b.Prefix != 2 || b.Records != 1 || b.Bytes != 10 {
 		t.Errorf("%+v", b)
 	}
 	keep := filepath.Join(t.TempDir(), "kept")
 	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
-	must(t, d.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack))
+	testenv.Must(t, d.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack))
 	recs := verified(t, d)
 	if len(recs) != 3 || len(recs[0].Body) != journal.MaxInline+2 || len(snapshots(t, d)) != 0 {
 		t.Errorf("%d records, snapshots %v", len(recs), snapshots(t, d))
@@ -187,7 +187,7 @@ func TestContinueRefuses(t *testing.T) {
 	one := read(t, segment(d, 1))
 	write(t, segment(d, 1), flipped(one, 20))
 	b, err := d.FindBreak(journal.Leader, &redo{}, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	keep := filepath.Join(t.TempDir(), "kept")
 	if err := d.Continue(t.Context(), b, keep, &redo{}, quick, someone, ack); !errors.As(err, new(*journal.BrokenError)) || !strings.Contains(err.Error(), "no record before the break") {
 		t.Errorf("without a record: %v", err)
@@ -198,7 +198,7 @@ func TestContinueRefuses(t *testing.T) {
 
 	write(t, segment(d, 1), append(one, "x\n"...))
 	b, err = d.FindBreak(journal.Leader, &redo{}, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	no := errors.New("no")
 	for what, try := range map[string]func() error{
 		"propose fails": func() error {
@@ -253,7 +253,7 @@ func TestCut(t *testing.T) {
 	}
 	s.put(t, nil)
 	f, err := os.OpenFile(segment(s.dir, 1), os.O_WRONLY|os.O_APPEND, 0)
-	must(t, err)
+	testenv.Must(t, err)
 	defer f.Close()
 	first, step := testenv.Sample(t, 40)
 	tried := func(off int) bool {
@@ -267,7 +267,7 @@ func TestCut(t *testing.T) {
 		}
 		if off < len(s.bytes) {
 			_, err := f.Write(s.bytes[off : off+1])
-			must(t, err)
+			testenv.Must(t, err)
 		}
 	}
 	for off := range len(s.bytes) + 1 {
@@ -305,7 +305,7 @@ func TestCut(t *testing.T) {
 func repaired(t tester, d journal.Dir, r journal.Record, cut []byte) {
 	t.Helper()
 	var body journal.Repaired
-	must(t, json.Unmarshal(r.Body, &body))
+	testenv.Must(t, json.Unmarshal(r.Body, &body))
 	if r.Kind != journal.KindRepaired || body.Cut.Size != len(cut) {
 		t.Fatalf("%s %s, want repaired of %d bytes", r.Kind, r.Body, len(cut))
 	}
@@ -364,15 +364,15 @@ func TestGrowing(t *testing.T) {
 	s := newSample(t, 30)
 	forget(t, s.dir)
 	rapid.Check(t, func(t *rapid.T) {
-		must(t, os.WriteFile(segment(s.dir, 1), nil, 0o600))
+		testenv.Must(t, os.WriteFile(segment(s.dir, 1), nil, 0o600))
 		f, err := os.OpenFile(segment(s.dir, 1), os.O_WRONLY|os.O_APPEND, 0)
-		must(t, err)
+		testenv.Must(t, err)
 		defer f.Close()
 		j, fold := open(t, s.dir, quick)
 		for off := 0; off < len(s.bytes); {
 			n := min(rapid.IntRange(0, 700).Draw(t, "piece"), len(s.bytes)-off)
 			_, err := f.Write(s.bytes[off : off+n])
-			must(t, err)
+			testenv.Must(t, err)
 			off += n
 			refresh(t, j)
 			want, _ := s.whole(off)

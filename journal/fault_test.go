@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -115,9 +116,9 @@ func TestFaults(t *testing.T) {
 			}
 			if tt.torn {
 				file, err := os.OpenFile(segment(d, 1), os.O_WRONLY|os.O_APPEND, 0)
-				must(t, err)
+				testenv.Must(t, err)
 				_, err = file.WriteString(`{"v":1,"must":tr`)
-				must(t, errors.Join(err, file.Close()))
+				testenv.Must(t, errors.Join(err, file.Close()))
 			}
 			o := f.options()
 			o.Segment = tt.segment
@@ -284,7 +285,7 @@ func TestUnflushedIsGone(t *testing.T) {
 		o, tries := quick, 0
 		o.Sync = func(*os.File) error {
 			if tries++; tries == gone {
-				must(t, os.Truncate(segment(d, 1), int64(len(before))))
+				testenv.Must(t, os.Truncate(segment(d, 1), int64(len(before))))
 			}
 			return syscall.EIO
 		}
@@ -307,8 +308,8 @@ func TestTakenBack(t *testing.T) {
 		journaltest.Append(t, j0, someone, journal.Draft{Kind: "decided", Body: "allow"})
 		refresh(t, reader)
 		cut, err := os.Stat(segment(d, 1))
-		must(t, err)
-		must(t, os.Truncate(segment(d, 1), int64(len(before))))
+		testenv.Must(t, err)
+		testenv.Must(t, os.Truncate(segment(d, 1), int64(len(before))))
 		forget(t, d)
 		j1, _ := open(t, d, quick)
 		for range next {
@@ -319,7 +320,7 @@ func TestTakenBack(t *testing.T) {
 		}
 		// The modification time does not show the change either: a coarse clock gives both files the
 		// same.
-		must(t, os.Chtimes(segment(d, 1), cut.ModTime(), cut.ModTime()))
+		testenv.Must(t, os.Chtimes(segment(d, 1), cut.ModTime(), cut.ModTime()))
 		_, err = reader.Append(t.Context(), someone, func() ([]journal.Draft, error) { return nil, errors.New("was asked") })
 		if next == 0 {
 			breakAt(t, err, "00000001.jsonl", 3, 3) // shorter
@@ -364,7 +365,7 @@ func TestBodyCannotBeStored(t *testing.T) {
 	if string(before) != string(read(t, segment(d, 1))) {
 		t.Fatal("written")
 	}
-	must(t, os.Remove(bodies))
+	testenv.Must(t, os.Remove(bodies))
 	journaltest.Append(t, j, someone, large)
 	same(t, "on disk", verified(t, d), fold.Records)
 }

@@ -171,11 +171,11 @@ func TestChangedBehindTheReader(t *testing.T) {
 	reader, _ := open(t, d, quick)
 	path := segment(d, 1)
 	b, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = f.WriteAt([]byte("X"), int64(bytes.IndexByte(b, '\n')+40))
-	must(t, errors.Join(err, f.Close()))
+	testenv.Must(t, errors.Join(err, f.Close()))
 	for name, try := range map[string]func() error{
 		"append": func() error {
 			_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(9)}, nil })
@@ -203,11 +203,11 @@ func TestChangedDuringFlush(t *testing.T) {
 		}
 		change = false
 		b, err := os.ReadFile(f.Name())
-		must(t, err)
+		testenv.Must(t, err)
 		editor, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = editor.WriteAt([]byte("X"), int64(bytes.IndexByte(b, '\n')+40))
-		must(t, errors.Join(err, editor.Close(), os.Chtimes(f.Name(), time.Time{}, time.Unix(1577836800, 0))))
+		testenv.Must(t, errors.Join(err, editor.Close(), os.Chtimes(f.Name(), time.Time{}, time.Unix(1577836800, 0))))
 		return nil
 	}
 	j, _ := open(t, d, o)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -56,8 +57,8 @@ func FuzzRefresh(f *testing.F) {
 			b = mended(b)
 		}
 		d := journal.Dir{Path: t.TempDir(), UID: uid}
-		must(t, os.CopyFS(filepath.Join(d.Path, "leader", "bodies"), os.DirFS(filepath.Join(s.dir.Path, "leader", "bodies"))))
-		must(t, os.Chmod(filepath.Join(d.Path, "leader"), 0o700))
+		testenv.Must(t, os.CopyFS(filepath.Join(d.Path, "leader", "bodies"), os.DirFS(filepath.Join(s.dir.Path, "leader", "bodies"))))
+		testenv.Must(t, os.Chmod(filepath.Join(d.Path, "leader"), 0o700))
 		write(t, segment(d, 1), b[:min(int(at), len(b))])
 		var fold journaltest.Recorder
 		j, err := d.Open(journal.Leader, &fold, quick)

@@ -51,13 +51,6 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
-func must(t tester, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func newDir(t testing.TB) journal.Dir {
 	return journal.Dir{Path: filepath.Join(t.TempDir(), "journal"), UID: uid}
 }
@@ -76,7 +69,7 @@ func open(t tester, d journal.Dir, o journal.Options) (*journal.File, *journalte
 func openFold(t tester, d journal.Dir, fold journal.Fold, o journal.Options) *journal.File {
 	t.Helper()
 	j, err := d.Open(journal.Leader, fold, o)
-	must(t, err)
+	testenv.Must(t, err)
 	return j
 }
 
@@ -90,7 +83,7 @@ func notes(t testing.TB, j journal.Journal, n int) {
 
 func refresh(t tester, j journal.Journal) {
 	t.Helper()
-	must(t, j.Refresh(context.Background()))
+	testenv.Must(t, j.Refresh(context.Background()))
 }
 
 func segment(d journal.Dir, n int) string {
@@ -100,13 +93,13 @@ func segment(d journal.Dir, n int) string {
 func read(t tester, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return b
 }
 
 func write(t tester, path string, b []byte) {
 	t.Helper()
-	must(t, os.WriteFile(path, b, 0o600))
+	testenv.Must(t, os.WriteFile(path, b, 0o600))
 }
 
 // noted is a journal of one note.
@@ -120,7 +113,7 @@ func noted(t testing.TB, n int) (journal.Dir, *journal.File) {
 // forget removes certain.json: the journal is as a program left it that wrote none, or wrote less.
 func forget(t tester, d journal.Dir) {
 	t.Helper()
-	must(t, os.RemoveAll(filepath.Join(d.Path, "leader", journal.CertainName)))
+	testenv.Must(t, os.RemoveAll(filepath.Join(d.Path, "leader", journal.CertainName)))
 }
 
 func same(t tester, what string, got, want []journal.Record) {
@@ -145,7 +138,7 @@ func verified(t tester, d journal.Dir) []journal.Record {
 		if errors.Is(err, os.ErrNotExist) {
 			break
 		}
-		must(t, err)
+		testenv.Must(t, err)
 		for line := range bytes.Lines(b) {
 			n++
 			if n > len(fold.Records) {
@@ -181,7 +174,7 @@ func checkLine(t tester, line []byte, prev string, n int, r journal.Record) {
 		Body    json.RawMessage
 		Ref     *journal.Ref
 	}
-	must(t, json.Unmarshal(line, &got))
+	testenv.Must(t, json.Unmarshal(line, &got))
 	if got.V != 1 || got.Seq != n || got.Prev != prev || got.Journal != "leader" {
 		t.Fatalf("line %d: %s", n, line)
 	}
@@ -213,7 +206,7 @@ func newSample(t testing.TB, appends int) sample {
 			journaltest.Append(t, j, someone, journaltest.Note(i))
 		}
 		st, err := os.Stat(segment(s.dir, 1))
-		must(t, err)
+		testenv.Must(t, err)
 		s.ends, s.after = append(s.ends, int(st.Size())), append(s.after, len(fold.Records))
 	}
 	s.bytes, s.recs = read(t, segment(s.dir, 1)), fold.Records
@@ -239,7 +232,7 @@ func (s sample) lineOf(off int) int { return bytes.Count(s.bytes[:off], []byte("
 func (s sample) put(t tester, b []byte) {
 	t.Helper()
 	forget(t, s.dir)
-	must(t, os.RemoveAll(segment(s.dir, 1)))
+	testenv.Must(t, os.RemoveAll(segment(s.dir, 1)))
 	write(t, segment(s.dir, 1), b)
 }
 

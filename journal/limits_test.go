@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -76,7 +77,7 @@ func TestSegmentTooLarge(t *testing.T) {
 	const most = 8<<20 + 256<<20
 	for size, why := range map[int64]string{most: "is over the limit of", most + 1: fmt.Sprintf("the segment has %d bytes, which no program of ours writes", most+1)} {
 		d, _ := noted(t, 1)
-		must(t, os.Truncate(segment(d, 1), size)) // zeros that take no room
+		testenv.Must(t, os.Truncate(segment(d, 1), size)) // zeros that take no room
 		_, err := d.Open(journal.Leader, nil, quick)
 		if err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%d bytes: %v", size, err)
@@ -102,12 +103,12 @@ func TestLineLimit(t *testing.T) {
 		if len(line) != most+over {
 			t.Fatalf("%d bytes, want %d", len(line), most+over)
 		}
-		must(t, os.MkdirAll(d.Path+"/leader", 0o700))
+		testenv.Must(t, os.MkdirAll(d.Path+"/leader", 0o700))
 		write(t, segment(d, 1), line)
 		forget(t, d)
 		_, err = d.Open(journal.Leader, nil, quick)
 		if ok {
-			must(t, err)
+			testenv.Must(t, err)
 			continue
 		}
 		breakAt(t, err, "00000001.jsonl", 1, 1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -41,7 +42,7 @@ func TestMemoryTentative(t *testing.T) {
 		recs, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) {
 			return []journal.Draft{journaltest.Note(round), journaltest.Note(10 + round)}, nil
 		})
-		must(t, err)
+		testenv.Must(t, err)
 		want = append(want, recs...)
 		same(t, "the fold", fold.Records, want)
 		if fold.held != 2*round+1 || fold.kept != round+1 {
@@ -122,9 +123,7 @@ func testFile(t *testing.T, o journal.Options) {
 		o.Now = now
 		return func(fold journal.Fold) journal.Journal {
 			j, err := dir.Open(name, fold, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return j
 		}
 	})
@@ -140,7 +139,7 @@ func TestPreview(t *testing.T) {
 	say := func(to journal.Journal, kind string) []journal.Record {
 		t.Helper()
 		recs, err := to.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind}}, nil })
-		must(t, err)
+		testenv.Must(t, err)
 		return recs
 	}
 	first := say(j, "one")
@@ -200,7 +199,7 @@ func TestPreviewStops(t *testing.T) {
 	if err := p.Refresh(over); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	must(t, p.Refresh(t.Context()))
+	testenv.Must(t, p.Refresh(t.Context()))
 	if _, err := p.Append(over, someone, none); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -219,7 +218,7 @@ func TestPreviewStops(t *testing.T) {
 		t.Errorf("%v in the preview; held %d times", p.Records(), fold.held)
 	}
 	two, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "two"}}, nil })
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := p.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad"}}, nil }); !errors.Is(err, errChoosy) {
 		t.Errorf("refused by the fold: %v", err)
 	}

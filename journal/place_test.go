@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -25,7 +26,7 @@ func TestGone(t *testing.T) {
 		reader, _ := open(t, d, quick)
 		journaltest.Append(t, j, someone, journaltest.Note(1))
 		refresh(t, reader)
-		must(t, os.RemoveAll(filepath.Join(d.Path, what)))
+		testenv.Must(t, os.RemoveAll(filepath.Join(d.Path, what)))
 		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(2)}, nil })
 		breakAt(t, err, "00000001.jsonl", 2, 2)
 		breakAt(t, reader.Refresh(t.Context()), "00000001.jsonl", 2, 2)
@@ -58,7 +59,7 @@ func TestReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSample(t, 6)
 			j, fold := open(t, s.dir, quick)
-			must(t, change(s, segment(s.dir, 1)))
+			testenv.Must(t, change(s, segment(s.dir, 1)))
 			err := j.Refresh(t.Context())
 			if !errors.As(err, new(*journal.BrokenError)) {
 				t.Fatalf("Refresh = %v", err)
@@ -80,11 +81,11 @@ func TestNames(t *testing.T) {
 	}
 	for _, n := range []journal.Name{"leader", "0a1b"} {
 		j, err := d.Open(n, nil, quick)
-		must(t, err)
+		testenv.Must(t, err)
 		journaltest.Append(t, j, someone, journaltest.Note(1))
 	}
 	write(t, filepath.Join(d.Path, "file"), nil)
-	must(t, os.Mkdir(filepath.Join(d.Path, "Not one"), 0o700))
+	testenv.Must(t, os.Mkdir(filepath.Join(d.Path, "Not one"), 0o700))
 	if names, err := d.Names(); err != nil || !slices.Equal(names, []journal.Name{"0a1b", "leader"}) {
 		t.Errorf("Names = %v, %v", names, err)
 	}
@@ -96,7 +97,7 @@ func TestNameLimits(t *testing.T) {
 	t.Parallel()
 	d := newDir(t)
 	_, err := d.Open("member-1", nil, quick)
-	must(t, err)
+	testenv.Must(t, err)
 	look := func(r journal.Record) { t.Errorf("read %+v", r) }
 	for _, name := range []string{"", ".", "..", `a\b`, "../member-1", "-a", "A", "a/b", "a.b", strings.Repeat("a", 65)} {
 		if err := d.Salvage(journal.Name(name), look); err == nil || !strings.Contains(err.Error(), "is not a journal name") {
@@ -124,13 +125,13 @@ func TestLocked(t *testing.T) {
 	j, _ := open(t, d, o)
 	journaltest.Append(t, j, someone, journaltest.Note(1))
 	release, err := atomicfile.Flock(context.Background(), filepath.Join(d.Path, "leader", "lock"), atomicfile.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil })
 	if !errors.As(err, new(*atomicfile.LockedError)) {
 		t.Errorf("Append = %v", err)
 	}
 	refresh(t, j)
-	must(t, release())
+	testenv.Must(t, release())
 	journaltest.Append(t, j, someone, journaltest.Note(2))
 }
 
@@ -160,8 +161,8 @@ func TestUnreadable(t *testing.T) {
 	d := newDir(t)
 	open(t, d, quick)
 	dir := filepath.Join(d.Path, "leader")
-	must(t, os.MkdirAll(dir, 0o700))
-	must(t, os.Chmod(dir, 0o300))
+	testenv.Must(t, os.MkdirAll(dir, 0o700))
+	testenv.Must(t, os.Chmod(dir, 0o300))
 	defer os.Chmod(dir, 0o700)
 	if _, err := d.Open(journal.Leader, nil, quick); !errors.Is(err, os.ErrPermission) || errors.As(err, new(*journal.BrokenError)) {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -28,10 +29,10 @@ func TestPrivate(t *testing.T) {
 	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", 10000)})
 	openFold(t, d, &tally{}, o)
 	seen := 0
-	must(t, filepath.WalkDir(d.Path, func(path string, e fs.DirEntry, err error) error {
-		must(t, err)
+	testenv.Must(t, filepath.WalkDir(d.Path, func(path string, e fs.DirEntry, err error) error {
+		testenv.Must(t, err)
 		st, err := e.Info()
-		must(t, err)
+		testenv.Must(t, err)
 		seen++
 		if want := fs.FileMode(0o600); st.Mode().IsRegular() && st.Mode() != want {
 			t.Errorf("%s is %v", path, st.Mode())
@@ -66,7 +67,7 @@ func TestUntrusted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, j := noted(t, 1)
-			must(t, tt.change(filepath.Join(d.Path, "leader", tt.file)))
+			testenv.Must(t, tt.change(filepath.Join(d.Path, "leader", tt.file)))
 			folded, err := refused(t, d)
 			if !errors.As(err, new(*journal.BrokenError)) || len(folded) != 0 {
 				t.Fatalf("Open = %v, %d records", err, len(folded))
@@ -93,10 +94,10 @@ func TestUntrustedNew(t *testing.T) {
 		if name == "00000002.jsonl" {
 			journaltest.Append(t, j, someone, journaltest.Note(1))
 		} else {
-			must(t, os.MkdirAll(filepath.Join(d.Path, "leader"), 0o700))
+			testenv.Must(t, os.MkdirAll(filepath.Join(d.Path, "leader"), 0o700))
 		}
 		target := filepath.Join(t.TempDir(), "target")
-		must(t, os.Symlink(target, filepath.Join(d.Path, "leader", name)))
+		testenv.Must(t, os.Symlink(target, filepath.Join(d.Path, "leader", name)))
 		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
 		if name == "lock" { // a file that is not regular cannot be locked, so it is set aside
 			kept, _ := filepath.Glob(filepath.Join(d.Path, "leader", "lock-*"))
@@ -130,10 +131,10 @@ func TestCertainStrange(t *testing.T) {
 			other := filepath.Join(t.TempDir(), "other")
 			write(t, other, []byte("of somebody else\n"))
 			path := certainPath(s.dir)
-			must(t, os.Remove(path))
-			must(t, put(path, other))
+			testenv.Must(t, os.Remove(path))
+			testenv.Must(t, put(path, other))
 			strange, err := os.Lstat(path)
-			must(t, err)
+			testenv.Must(t, err)
 			refresh(t, living)
 			if err := s.dir.CheckCertain("leader"); err == nil {
 				t.Error("nothing is said of it")
@@ -147,14 +148,14 @@ func TestCertainStrange(t *testing.T) {
 				t.Errorf("the other file is %q", got)
 			}
 			kept, err := filepath.Glob(path + "-*")
-			must(t, err)
+			testenv.Must(t, err)
 			if len(kept) != 1 {
 				t.Fatalf("kept %v", kept)
 			}
 			if st, err := os.Lstat(kept[0]); err != nil || !os.SameFile(st, strange) {
 				t.Errorf("%v, %v", st, err)
 			}
-			must(t, os.Truncate(segment(s.dir, 1), int64(s.ends[2])))
+			testenv.Must(t, os.Truncate(segment(s.dir, 1), int64(s.ends[2])))
 			if _, err := refused(t, s.dir); err == nil {
 				t.Error("a cut is not found")
 			}
@@ -189,9 +190,9 @@ func TestBreakStaysInOpenDirectory(t *testing.T) {
 	}
 	write(t, segment(d, 1), whole)
 	broken("the pause is not over")
-	must(t, os.Chmod(dir, 0o777))
+	testenv.Must(t, os.Chmod(dir, 0o777))
 	broken("others may write its directory")
-	must(t, os.Chmod(dir, 0o700))
+	testenv.Must(t, os.Chmod(dir, 0o700))
 	if err := reader.Refresh(t.Context()); err != nil || len(mine.Records) != 1 {
 		t.Errorf("whole again: %d records, %v", len(mine.Records), err)
 	}

@@ -77,12 +77,12 @@ func TestProcesses(t *testing.T) {
 	follower, seen := open(t, d, journal.Options{})
 	for range kills {
 		for end := time.Now().Add(time.Duration(5+rnd.IntN(60)) * time.Millisecond); time.Now().Before(end); {
-			must(t, follower.Refresh(t.Context()))
+			testenv.Must(t, follower.Refresh(t.Context()))
 			endsWhole(t, seen.Records)
 			time.Sleep(time.Millisecond) // real clock: the writers are other processes
 		}
 		i := rnd.IntN(processes)
-		must(t, live[i].Process.Kill())
+		testenv.Must(t, live[i].Process.Kill())
 		start(i)
 	}
 	wg.Wait()
@@ -92,7 +92,7 @@ func TestProcesses(t *testing.T) {
 	if t.Failed() || a.ended == 0 {
 		t.FailNow()
 	}
-	must(t, follower.Refresh(t.Context()))
+	testenv.Must(t, follower.Refresh(t.Context()))
 	recs := verified(t, d)
 	same(t, "the follower's fold", seen.Records, recs)
 	if last := notAhead(t, d); last != len(recs) { // of one that was not killed
@@ -104,7 +104,7 @@ func TestProcesses(t *testing.T) {
 func (a *acks) check(t *testing.T, recs []journal.Record, keys int) {
 	fold, repairs := &journaltest.Decisions{}, 0
 	for _, r := range recs {
-		must(t, fold.Apply(r))
+		testenv.Must(t, fold.Apply(r))
 		if r.Kind == journal.KindRepaired {
 			repairs++
 		}
@@ -130,13 +130,13 @@ func (a *acks) check(t *testing.T, recs []journal.Record, keys int) {
 func startContest(t *testing.T, wg *sync.WaitGroup, a *acks, c contest) *exec.Cmd {
 	t.Helper()
 	args, err := json.Marshal(c)
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "WAGGLE_JOURNAL_CHILD="+string(args))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
 	wg.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waggle/internal/test/testenv"
 )
 
 // TestSameBreach: two readings found one break when its file, line, reason and bytes are one.
@@ -63,17 +65,13 @@ func TestMissingSegment(t *testing.T) {
 		"": "", "1": "", "1 2 3": "", "2": "1", "1 3": "2", "1 2 4": "3", "3": "1", "1 2 3 5": "4", "2 3": "1",
 	} {
 		dir := filepath.Join(t.TempDir(), "j")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(dir, 0o700))
 		names := []string{"lock", "snapshot-1", "bodies", "0.jsonl", "00000000x.jsonl", "99999999.json"}
 		for _, n := range strings.Fields(files) {
 			names = append(names, "0000000"+n+".jsonl")
 		}
 		for _, name := range names {
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 		}
 		j := &File{dir: dir, o: Options{}.withDefaults(), at: position{chain: newChain("u", "ada"), seg: 1}}
 		err := j.checkDir()

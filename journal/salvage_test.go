@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -53,17 +54,17 @@ func TestSalvage(t *testing.T) {
 	write(t, segment(d, 1), []byte(strings.Join(b, "")))
 	last := read(t, segment(d, 2))
 	write(t, segment(d, 2), last[:len(last)-1])
-	must(t, os.Mkdir(segment(d, 7), 0o700))
+	testenv.Must(t, os.Mkdir(segment(d, 7), 0o700))
 	write(t, filepath.Join(d.Path, "leader", "9.jsonl"), last)
 	lines := slices.Collect(strings.Lines(string(last)))
 	cut, _, err := journal.DecodeLine([]byte(lines[len(lines)-1]))
-	must(t, err)
+	testenv.Must(t, err)
 	want = slices.DeleteFunc(want, func(s journal.Seq) bool { return s == 2 || s == 3 || s == cut.Seq })
 	if got, err := found(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 
-	must(t, os.RemoveAll(filepath.Join(d.Path, "leader")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(d.Path, "leader")))
 	if got, err := found(); got != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no journal: %v, %v", got, err)
 	}
@@ -79,7 +80,7 @@ func TestSalvageUnreadable(t *testing.T) {
 	o.Segment = 400
 	j, _ := open(t, d, o)
 	notes(t, j, 6)
-	must(t, os.Chmod(segment(d, 2), 0))
+	testenv.Must(t, os.Chmod(segment(d, 2), 0))
 	n := 0
 	err := d.Salvage(journal.Leader, func(journal.Record) { n++ })
 	if !errors.Is(err, fs.ErrPermission) || n != 4 {
@@ -103,7 +104,7 @@ func TestNewest(t *testing.T) {
 	}
 	now := time.Now()
 	for n := 1; n <= ends-2; n++ {
-		must(t, os.Chtimes(segment(d, n), now.Add(-time.Hour), now.Add(-time.Hour)))
+		testenv.Must(t, os.Chtimes(segment(d, n), now.Add(-time.Hour), now.Add(-time.Hour)))
 	}
 	for name, c := range map[string]struct {
 		since time.Time
@@ -141,6 +142,6 @@ func TestNewest(t *testing.T) {
 func segments(t *testing.T, d journal.Dir) int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(d.Path, "leader", "0*.jsonl"))
-	must(t, err)
+	testenv.Must(t, err)
 	return len(files)
 }

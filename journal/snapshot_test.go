@@ -65,7 +65,7 @@ var _ journal.Snapshotter = (*tally)(nil)
 func snapshots(t *testing.T, d journal.Dir) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(d.Path, "leader", "snapshot-*"))
-	must(t, err)
+	testenv.Must(t, err)
 	return names
 }
 
@@ -185,10 +185,10 @@ func TestSnapshotUnfit(t *testing.T) {
 	for i := range 4 {
 		journaltest.Append(t, jo, someone, journaltest.Note(i), journaltest.Note(i))
 	}
-	must(t, os.Rename(path, filepath.Join(other.Path, "leader", filepath.Base(path))))
+	testenv.Must(t, os.Rename(path, filepath.Join(other.Path, "leader", filepath.Base(path))))
 	f := &tally{}
 	_, err := other.Open(journal.Leader, f, o)
-	must(t, err)
+	testenv.Must(t, err)
 	if f.applied != 8 {
 		t.Errorf("the snapshot of another journal was used: %+v", f)
 	}
@@ -244,10 +244,10 @@ func TestSnapshotOfNoLine(t *testing.T) {
 	} {
 		parts := bytes.SplitN(good, []byte("\n"), 3)
 		var head map[string]any
-		must(t, json.Unmarshal(parts[1], &head))
+		testenv.Must(t, json.Unmarshal(parts[1], &head))
 		head["start"], head["end"] = at[0], at[1]
 		b, err := json.Marshal(head)
-		must(t, err)
+		testenv.Must(t, err)
 		write(t, path, summed(b, parts[2]))
 		f, o := &tally{}, o
 		o.SnapshotAfter = 100 // do not save
@@ -387,11 +387,11 @@ func TestCheckSnapshot(t *testing.T) {
 	good := read(t, path)
 	parts := bytes.SplitN(good, []byte("\n"), 3)
 	var h map[string]any
-	must(t, json.Unmarshal(parts[1], &h))
+	testenv.Must(t, json.Unmarshal(parts[1], &h))
 	of := func(seq int) []byte {
 		h["seq"] = seq
 		b, err := json.Marshal(h)
-		must(t, err)
+		testenv.Must(t, err)
 		return b
 	}
 	for what, c := range map[string]struct {
@@ -430,8 +430,8 @@ func TestCheckSnapshot(t *testing.T) {
 	if there, err := d.CheckSnapshot(journal.Leader, &tally{}, o); !there || err != nil {
 		t.Errorf("a broken journal: there %v, %v", there, err)
 	}
-	must(t, os.Remove(path))
-	must(t, os.Mkdir(path, 0o700))
+	testenv.Must(t, os.Remove(path))
+	testenv.Must(t, os.Mkdir(path, 0o700))
 	if there, err := d.CheckSnapshot(journal.Leader, &tally{}, o); !there || err == nil {
 		t.Errorf("a directory in its place: there %v, %v", there, err)
 	}
@@ -452,7 +452,7 @@ func TestRebuildRestores(t *testing.T) {
 		t.Errorf("after a refusal: %v; %d resets, restored %d times, %d applied, seq %d", err, fold.resets, fold.restores, fold.applied, fold.Seq)
 	}
 	_, err = j.Preview().Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "x"}}, nil })
-	must(t, err)
+	testenv.Must(t, err)
 	refresh(t, j)
 	if fold.resets != 2 || fold.restores != 3 || fold.applied != 1 || fold.Seq != 7 {
 		t.Errorf("after a preview: %d resets, restored %d times, %d applied, seq %d", fold.resets, fold.restores, fold.applied, fold.Seq)
@@ -488,7 +488,7 @@ func TestNoSnapshotWithoutARecord(t *testing.T) {
 	}
 	journaltest.Append(t, k, someone, journaltest.Note(3))
 	again, err := d.Open(journal.Leader, &lenient{retally{refuse: "bad"}}, o)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(again.Aside()) != 1 || len(snapshots(t, d)) != 1 {
 		t.Errorf("named: left out %v, snapshots %v", again.Aside(), snapshots(t, d))
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/layout"
 )
 
@@ -38,12 +39,8 @@ func TestOf(t *testing.T) {
 			d := layout.Dirs{Team: t.TempDir()}
 			for path, content := range c.files {
 				path = filepath.Join(d.Team, path)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				testenv.Must(t, os.WriteFile(path, []byte(content), 0o600))
 			}
 			got, err := d.Of("bob")
 			if c.failed != nil {
@@ -66,9 +63,7 @@ func TestOf(t *testing.T) {
 func TestMoving(t *testing.T) {
 	for content, want := range map[string]string{`{"to":"jsonl"}`: "jsonl", `{"to":"array"}`: "array", "?": "", `{"to":"csv"}`: ""} {
 		d := layout.Dirs{Team: t.TempDir()}
-		if err := os.WriteFile(d.Intent(), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(d.Intent(), []byte(content), 0o600))
 		to, moving, err := d.Moving()
 		if moving != (want != "") || (err == nil) != moving || moving && to.String() != want {
 			t.Errorf("%s: %v, %v, %v", content, to, moving, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -21,7 +22,7 @@ const bob record.Instance = "f11e"
 func newFileRig(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, "ann")
-	r.records(must(record.KindJoined, record.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: record.FileTrust}))
+	r.records(vital(record.KindJoined, record.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: record.FileTrust}))
 	r.boxes["bob"] = newBox()
 	return r
 }
@@ -33,9 +34,7 @@ func (r *rig) wrote(from, text string) {
 	if err == nil {
 		err = r.box.Append(r.t.Context(), protocol.Envelope{From: from, Text: text, Timestamp: protocol.FormatTime(r.now), MsgV: 1, MsgID: fmt.Sprint("m", len(es)), Type: "message"})
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 }
 
 // answer decides the one open question as the operator.
@@ -53,9 +52,7 @@ func (r *rig) answer(allow bool) error {
 func (r *rig) texts(name protocol.MemberName) (texts []string) {
 	r.t.Helper()
 	es, err := r.boxes[name].Entries(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	for _, e := range es {
 		texts = append(texts, e.Envelope.Text)
 	}
@@ -73,9 +70,7 @@ func (r *rig) empty(name protocol.MemberName) {
 	if err == nil {
 		_, err = r.boxes[name].Store.(mailbox.Withdrawer).Withdraw(r.t.Context(), ids...)
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 }
 
 // only is the one request there is.
@@ -102,9 +97,7 @@ func TestFileMemberIsAnswered(t *testing.T) {
 	if req.State != machine.RequestPending || req.Ask.Input != input || req.Handle == "" || req.Ask.Held {
 		t.Fatalf("%+v", req)
 	}
-	if err := r.answer(true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.answer(true))
 	r.pass()
 	got := r.texts("bob")
 	if len(got) != 1 || !strings.Contains(got[0], `"updated_input":`+input) || !strings.Contains(got[0], `"tool_use_id":"toolu_1"`) {
@@ -131,17 +124,13 @@ func TestFileMemberErasedAnswer(t *testing.T) {
 	r := newFileRig(t)
 	put := func() {
 		env := protocol.Envelope{From: "ann", Text: "before it", Timestamp: protocol.FormatTime(r.now), MsgV: 1, MsgID: "old", Type: "message"}
-		if err := r.boxes["bob"].Append(t.Context(), env); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.boxes["bob"].Append(t.Context(), env))
 	}
 	put()
 	r.wrote("bob", `{"type":"plan_approval_request","from":"bob","timestamp":"2026-01-01T00:00:00.000Z","planFilePath":"/p","planContent":"go","requestId":"plan-1"}`)
 	r.tick(time.Second)
 	r.pass()
-	if err := r.answer(true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.answer(true))
 	r.pass()
 	r.pass()
 	for i, want := range []int{2, 1} { // after the second time it is given up
@@ -201,7 +190,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	r := newFileRig(t)
 	rules := record.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},
 		Decide: record.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideLeader}}
-	r.records(must(record.KindPolicy, rules))
+	r.records(vital(record.KindPolicy, rules))
 	tool := func(id, cmd string) {
 		r.wrote("bob", `{"type":"permission_request","request_id":"`+id+`","agent_id":"bob","tool_name":"Bash","tool_use_id":"t","description":"","input":{"command":"`+cmd+`"},"permission_suggestions":[]}`)
 	}
@@ -233,7 +222,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	}
 	rules.Policy.Version = 3
 	rules.Rules = []record.Scoped{{Instance: bob, Rule: policy.Rule{Tool: "Bash", Pattern: "make"}}}
-	r.records(must(record.KindPolicy, rules))
+	r.records(vital(record.KindPolicy, rules))
 	r.pass()
 	if got := states(); got != "ls open, make allow, net open, plan open, rm deny" {
 		t.Errorf("under a rule of its own: %s", got)
@@ -251,9 +240,7 @@ func TestFileMemberForged(t *testing.T) {
 	r.take("ann")
 	key := r.asks("ann", "make")
 	r.pass()
-	if err := r.l.Shutdown(t.Context(), "bob", "over", policy.RoleOperator); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.l.Shutdown(t.Context(), "bob", "over", policy.RoleOperator))
 	var shutdown string
 	r.l.View(func(l *control.Leader) {
 		m, _ := l.Member("bob")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/protocol"
@@ -22,11 +23,9 @@ func (r *rig) inside(name protocol.MemberName, b spawn.Backend) *spawn.Process {
 	r.t.Helper()
 	m := r.member[name]
 	p, err := r.l.Start(r.t.Context(), m.inst, b, spawntest.Spec(r.t, spawntest.ModeBlock))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	r.t.Cleanup(func() { spawntest.EndProcess(r.t, p) })
-	r.records(must(record.KindProcess, record.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}))
+	r.records(vital(record.KindProcess, record.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}))
 	return p
 }
 
@@ -129,9 +128,7 @@ func TestPanicInProcess(t *testing.T) {
 // can be restarted.
 func TestCloseInProcess(t *testing.T) {
 	r, ann, bob := pair(t)
-	if err := r.l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.l.Close())
 	for _, p := range []*spawn.Process{ann, bob} {
 		if !ended(p) {
 			t.Error("one lives on")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -54,9 +55,7 @@ func TestPassAgain(t *testing.T) {
 // TestChatStaysUnread: plain words wait for the operator.
 func TestChatStaysUnread(t *testing.T) {
 	r := newRig(t, "ann")
-	if err := r.box.Append(t.Context(), protocol.Envelope{From: "ann", Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.box.Append(t.Context(), protocol.Envelope{From: "ann", Text: "hello"}))
 	r.pass()
 	if un, err := r.box.Unread(t.Context()); err != nil || len(un) != 1 {
 		t.Errorf("%d unread (%v), want the words", len(un), err)
@@ -76,9 +75,7 @@ func TestSentAndNotSaid(t *testing.T) {
 			if err == nil {
 				err = r.boxes["ann"].Store.Append(t.Context(), env)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r.boxes["ann"].err = nil
 			r.tick(d)
 			r.open()
@@ -100,9 +97,7 @@ func TestSentMeanwhile(t *testing.T) {
 	r.boxes["ann"].err = errors.New("locked")
 	r.assign("ann", "1")
 	env, err := r.view().Outbox()[0].Mail.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.boxes["ann"].err = nil
 	r.boxes["ann"].before = func() {
 		if err := r.boxes["ann"].Store.Append(t.Context(), env); err != nil {
@@ -265,7 +260,7 @@ func TestSuccessorProcess(t *testing.T) {
 	r.open()
 	r.dead[1] = true
 	_ = r.l.Pass(t.Context()) // found dead, and the second reading fails
-	r.records(must(record.KindProcess, record.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}))
+	r.records(vital(record.KindProcess, record.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}))
 	flaky.good = 100
 	r.tick(2 * time.Second)
 	r.pass()
@@ -289,9 +284,7 @@ func TestSuccessorProcess(t *testing.T) {
 func TestHandshake(t *testing.T) {
 	r := newRig(t, "ann")
 	for range 2 { // the second pass changes nothing
-		if err := r.l.Shutdown(t.Context(), "ann", "done", policy.RoleOperator); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.l.Shutdown(t.Context(), "ann", "done", policy.RoleOperator))
 	}
 	if got := r.got("ann"); len(got) != 1 {
 		t.Errorf("ann was asked %d times", len(got))
@@ -397,9 +390,7 @@ func TestBrokenMember(t *testing.T) {
 				n++
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return n
 	}
 	r.member["ann"].read = &journal.BrokenError{Journal: "a", Why: "a byte was flipped"}
@@ -452,9 +443,7 @@ func TestOwnJournalFails(t *testing.T) {
 	if got := r.got("ann"); len(got) > 0 {
 		t.Errorf("ann got %q, which is not on record", got)
 	}
-	if err := r.box.Append(t.Context(), protocol.Envelope{From: "eve", Text: `{"type":"idle_notification","from":"eve"}`}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, r.box.Append(t.Context(), protocol.Envelope{From: "eve", Text: `{"type":"idle_notification","from":"eve"}`}))
 	if err := r.l.Pass(t.Context()); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("pass: %v", err)
 	}
@@ -508,12 +497,8 @@ func TestDenyAndEnd(t *testing.T) {
 	r.asks("ann", "make more")
 	r.pass()
 	for range 2 {
-		if err := r.l.Deny(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.l.End(t.Context(), "done"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.l.Deny(t.Context()))
+		testenv.Must(t, r.l.End(t.Context(), "done"))
 	}
 	if got := r.got("ann"); !slices.Equal(got, []string{"1", "permission_response", "permission_response"}) {
 		t.Errorf("ann got %q", got)
@@ -590,7 +575,7 @@ func TestLastWords(t *testing.T) {
 	first := r.member["ann"]
 	key := r.asks("ann", "make")
 	r.idle("ann", "1")
-	r.records(must(record.KindLeft, record.Left{Instance: first.inst, How: record.LeftDied}))
+	r.records(vital(record.KindLeft, record.Left{Instance: first.inst, How: record.LeftDied}))
 	r.join("ann", "ann-2", 2)
 	r.tick(time.Second)
 	r.idle("ann", "")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/record"
@@ -18,7 +19,7 @@ func (r *rig) restarts(p record.Restart) record.Instance {
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return l.Let(membership(l, m.inst), record.LeftReplaced, ""), nil
 	})
-	r.records(must(record.KindJoined, record.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: record.Cooperative, Restart: &p}))
+	r.records(vital(record.KindJoined, record.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: record.Cooperative, Restart: &p}))
 	r.starts("beef", 1, 100)
 	return "beef"
 }
@@ -30,15 +31,13 @@ func membership(l *control.Leader, i record.Instance) *control.Member {
 
 func (r *rig) memberNow(i record.Instance) (m *control.Member) {
 	r.t.Helper()
-	if err := r.l.Refresh(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, r.l.Refresh(r.t.Context()))
 	r.l.View(func(l *control.Leader) { m = membership(l, i) })
 	return m
 }
 
 func (r *rig) starts(i record.Instance, epoch uint64, pid int) {
-	r.records(must(record.KindProcess, record.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}))
+	r.records(vital(record.KindProcess, record.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}))
 }
 
 // TestDeadStays: without Dismiss a member whose process has died stays, its death is recorded once,

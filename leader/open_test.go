@@ -43,9 +43,7 @@ func newFiles(t *testing.T) *files {
 	if err == nil {
 		f.board, err = task.Open(f.o.Root.TasksDir("sim"), "sim", task.Options{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f.operate(founding...)
 	return f
 }
@@ -56,9 +54,7 @@ func (f *files) operate(ds ...journal.Draft) {
 	if err == nil {
 		_, err = j.Append(f.t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) { return ds, nil })
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 }
 
 // register enters a member in the registry.
@@ -79,9 +75,9 @@ func (f *files) join(name protocol.MemberName, i record.Instance, id *spawn.Iden
 func (f *files) joinRestarted(name protocol.MemberName, i record.Instance, id *spawn.Identity, r *record.Restart) {
 	f.t.Helper()
 	f.register(name)
-	f.operate(must(record.KindJoined, record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: r}))
+	f.operate(vital(record.KindJoined, record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: r}))
 	if id != nil {
-		f.operate(must(record.KindProcess, record.Process{Instance: i, Epoch: 1, ID: *id}))
+		f.operate(vital(record.KindProcess, record.Process{Instance: i, Epoch: 1, ID: *id}))
 	}
 }
 
@@ -89,17 +85,13 @@ func (f *files) joinRestarted(name protocol.MemberName, i record.Instance, id *s
 func (f *files) works(name protocol.MemberName) {
 	f.t.Helper()
 	_, err := f.board.Create(f.t.Context(), task.Task{Subject: string(name), Owner: string(name), Status: task.InProgress})
-	if err := errors.Join(err, task.WriteState(f.board.MemberDir(name), task.State{AgentID: protocol.NewAgentID(name, "sim"), Status: task.MemberRunning})); err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, errors.Join(err, task.WriteState(f.board.MemberDir(name), task.State{AgentID: protocol.NewAgentID(name, "sim"), Status: task.MemberRunning})))
 }
 
 func (f *files) open() *leader.Leader {
 	f.t.Helper()
 	l, err := leader.Open(f.t.Context(), f.o)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	f.t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			f.t.Error(err)
@@ -110,9 +102,7 @@ func (f *files) open() *leader.Leader {
 
 func pass(t *testing.T, l *leader.Leader) {
 	t.Helper()
-	if err := l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Pass(t.Context()))
 }
 
 // left is the end of an instance as the journal has it.
@@ -129,9 +119,7 @@ func left(l *leader.Leader, i record.Instance) (out record.Left) {
 func exited(t *testing.T) *spawn.Identity {
 	t.Helper()
 	p, err := spawn.ProcessBackend().Start(t.Context(), spawntest.Spec(t, spawntest.ModeExit, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	<-p.Done()
 	id := p.Identity()
 	return &id
@@ -195,9 +183,7 @@ func TestDeathInFiles(t *testing.T) {
 		t.Errorf("ann left as %+v, bob as %+v", a, b)
 	}
 	c, err := f.reg.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ann, _ := c.Member("ann")
 	bob, _ := c.Member("bob")
 	if !ann.Gone() || bob.Gone() {
@@ -246,14 +232,10 @@ func TestForsakenInFiles(t *testing.T) {
 		}
 	}
 	command, err := leader.Open(t.Context(), f.o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	command.Begun()
 	pass(t, command)
-	if err := command.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Close())
 	shows("after a command", "never", "often", "again")
 	f.o.Supervise = true
 	l := f.open()
@@ -274,17 +256,13 @@ func TestForsakenInFiles(t *testing.T) {
 func TestSuccessorInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
-	f.operate(must(record.KindLeft, record.Left{Instance: "aa", How: record.LeftDied}))
-	if err := f.reg.Remove(t.Context(), "ann", time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	f.operate(vital(record.KindLeft, record.Left{Instance: "aa", How: record.LeftDied}))
+	testenv.Must(t, f.reg.Remove(t.Context(), "ann", time.Now()))
 	time.Sleep(5 * time.Millisecond) // real clock: times in files have milliseconds
 	f.register("ann")
 	pass(t, f.open())
 	c, err := f.reg.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if ann, ok := c.Member("ann"); !ok || ann.Gone() {
 		t.Error("the successor was taken out of the registry")
 	}
@@ -295,9 +273,7 @@ func TestSuccessorInFiles(t *testing.T) {
 func TestTeamIsGone(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", exited(t))
-	if err := f.reg.Delete(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.reg.Delete(t.Context(), true))
 	l := f.open()
 	pass(t, l)
 	if how := left(l, "aa").How; how != record.LeftDied {
@@ -313,16 +289,12 @@ func TestStop(t *testing.T) {
 	l := f.open()
 	s := spawntest.Spec(t, spawntest.ModeParent, "block,setsid,stay")
 	p, err := l.Start(t.Context(), "aa", spawn.ProcessBackend(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !l.Started("aa") || l.Started("bb") {
 		t.Error("it is not known who was started")
 	}
 	child, err := spawn.Identify(spawntest.Ready(t, s.Log, 2)[spawntest.ModeBlock])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	rung, err := l.Stop(t.Context(), "ann", spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second})
 	if err != nil || rung != spawn.RungTerm {
 		t.Errorf("stop: %q, %v", rung, err)
@@ -347,9 +319,7 @@ func TestStopCutShort(t *testing.T) {
 	l := f.open()
 	s := spawntest.Spec(t, spawntest.ModeStubborn)
 	p, err := l.Start(t.Context(), "aa", spawn.ProcessBackend(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	spawntest.Ready(t, s.Log, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -60,15 +61,15 @@ type member struct {
 
 const leadInstance record.Instance = "1ead"
 
-// must is a record that every reader has to know.
-func must(kind string, body any) journal.Draft {
+// vital is a record that every reader has to know.
+func vital(kind string, body any) journal.Draft {
 	return journal.Draft{Kind: kind, Must: true, Body: body}
 }
 
 // founding are the first records of a team.
 var founding = []journal.Draft{
-	must(record.KindOpened, record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}),
-	must(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}),
+	vital(record.KindOpened, record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: protocol.Lead, Epoch: 1}),
+	vital(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}),
 }
 
 func newRig(t *testing.T, names ...protocol.MemberName) *rig {
@@ -93,9 +94,7 @@ func (r *rig) open() {
 	if r.wrap != nil {
 		j = r.wrap(j)
 	}
-	if err := j.Refresh(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, j.Refresh(r.t.Context()))
 	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Dismiss: r.dismiss, Supervise: r.supervise, Minter: r.mint,
 		Agent:  r.agent,
 		Others: func(context.Context) ([]protocol.MemberName, error) { return r.others, nil },
@@ -179,9 +178,7 @@ func (r *rig) decide(k record.Key, allow bool) (control.Outcome, error) {
 	r.t.Helper()
 	fold := control.NewLeader(nil)
 	j := r.record.Open(fold)
-	if err := j.Refresh(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, j.Refresh(r.t.Context()))
 	req, _ := fold.Request(k)
 	return leader.Decide(r.t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: k, Digest: req.Digest, Allow: allow,
 		By: policy.RoleOperator, Channel: policy.ChannelOperator})
@@ -197,7 +194,7 @@ func (r *rig) join(name protocol.MemberName, inst record.Instance, pid int) {
 	if r.boxes[name] == nil {
 		r.boxes[name] = newBox()
 	}
-	r.records(must(record.KindJoined, record.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}))
+	r.records(vital(record.KindJoined, record.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}))
 	r.starts(inst, 1, pid)
 	r.write(m, func() ([]journal.Draft, error) {
 		return m.fold.Open(record.Opened{Team: "sim", UID: "uid", Instance: inst, Name: name, Epoch: 1})
@@ -216,9 +213,7 @@ func (r *rig) write(m *member, propose func() ([]journal.Draft, error)) {
 func (r *rig) mintOf() record.Mint {
 	r.t.Helper()
 	m, err := r.mint.Mint()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return m
 }
 
@@ -227,9 +222,7 @@ func (r *rig) take(name protocol.MemberName) {
 	r.t.Helper()
 	m := r.member[name]
 	es, err := r.boxes[name].Entries(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	for _, e := range es {
 		in := message.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
@@ -243,9 +236,7 @@ func (r *rig) take(name protocol.MemberName) {
 func (r *rig) view() *control.Leader {
 	r.t.Helper()
 	fold := control.NewLeader(nil)
-	if err := r.record.Open(fold).Refresh(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, r.record.Open(fold).Refresh(r.t.Context()))
 	return fold
 }
 
@@ -264,9 +255,7 @@ func (r *rig) send(m *member) {
 	if err == nil {
 		err = r.box.Append(r.t.Context(), env)
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 }
 
 // asks asks for a tool.
@@ -296,18 +285,14 @@ func (r *rig) pass() {
 
 func (r *rig) assign(name protocol.MemberName, id string) {
 	r.t.Helper()
-	if err := r.l.Assign(r.t.Context(), name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, r.l.Assign(r.t.Context(), name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}))
 }
 
 // got lists the tasks of the orders in a member's mailbox.
 func (r *rig) got(name protocol.MemberName) (ids []string) {
 	r.t.Helper()
 	es, err := r.boxes[name].Entries(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	for _, e := range es {
 		switch p := protocol.Decode(e.Envelope).Payload.(type) {
 		case protocol.TaskAssignment:

@@ -23,7 +23,7 @@ func (r *rig) passAfter(d time.Duration) {
 
 func (r *rig) deadline(d time.Duration) {
 	r.t.Helper()
-	r.records(must(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 2, Mode: policy.ModeDefault}, By: policy.RoleOperator, Deadline: d.Milliseconds()}))
+	r.records(vital(record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 2, Mode: policy.ModeDefault}, By: policy.RoleOperator, Deadline: d.Milliseconds()}))
 }
 
 // stateOf is the state of a request.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -23,9 +24,7 @@ func TestSockets(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
 	run, err := os.MkdirTemp("", "wr") // short enough for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(run) })
 	place := f.o.State.Sockets(run)
 	f.o.Sockets = place
@@ -33,33 +32,25 @@ func TestSockets(t *testing.T) {
 	pass := f.o
 	pass.Writer = journal.Writer{Operator: true}
 	l, err := leader.Open(t.Context(), pass)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if names, err := place.Served(); err != nil || len(names) != 0 {
 		t.Errorf("a command's pass serves %v, %v", names, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 
 	l = f.open()
 	dial := func(name string) *transport.Client {
 		t.Helper()
 		token, _ := transport.Token([]string{place.Keys}, place.Path(name))
 		c, err := transport.Dial(t.Context(), place.Path(name), token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
 	env := protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}
 	lead, op := dial(string(protocol.Lead)), dial(transport.OperatorSocket)
 	changes, err := op.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r, err := lead.Send(t.Context(), protocol.Address{}, env); err != nil || r.State != transport.Written {
 		t.Fatalf("to the lead: %+v, %v", r, err)
 	}
@@ -78,18 +69,14 @@ func TestSockets(t *testing.T) {
 	}
 	for _, name := range []protocol.MemberName{protocol.Lead, "ann"} {
 		box, err := mailbox.Dir{Path: f.o.Root.InboxesDir("sim")}.Open(name, mailbox.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if es, err := box.Entries(t.Context()); err != nil || len(es) != 1 || es[0].Envelope.Text != "hello" {
 			t.Errorf("mailbox of %s: %d entries, %v", name, len(es), err)
 		}
 	}
 
 	c, err := net.Dial("unix", place.Path(transport.OperatorSocket))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := c.Write([]byte(`{"id":1,"op":"send"}` + "\n")); err != nil {
 		t.Error(err)
 	}
@@ -99,9 +86,7 @@ func TestSockets(t *testing.T) {
 	})
 	c.Close()
 	<-changes // the record was a change
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Close())
 	for range changes { // until the end is told
 	}
 	if names, err := place.Served(); err != nil || len(names) != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/machine"
 )
@@ -20,9 +21,7 @@ func TestNotifier(t *testing.T) {
 		holding := false
 		read := func(from, to uint64) {
 			for s := from + 1; s <= to; s++ {
-				if err := n.Notify(machine.Observation{Machine: machine.Team, From: machine.Leading, On: machine.EvOpened, To: machine.Leading, Seq: s}); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, n.Notify(machine.Observation{Machine: machine.Team, From: machine.Leading, On: machine.EvOpened, To: machine.Leading, Seq: s}))
 			}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -18,11 +19,11 @@ import (
 func TestArchiveKeep(t *testing.T) {
 	m := mailbox.NewMemory(mailbox.Options{})
 	for n := range 5 {
-		must(t, m.Append(t.Context(), fat(n)))
+		testenv.Must(t, m.Append(t.Context(), fat(n)))
 	}
 	es := entriesOf(t, m)
 	arch := mailbox.Archive{Dir: filepath.Join(t.TempDir(), "deep", "mail")}
-	must(t, arch.Keep())
+	testenv.Must(t, arch.Keep())
 	if _, err := os.Stat(arch.Dir); err == nil {
 		t.Error("an archive of nothing")
 	}
@@ -45,9 +46,9 @@ func TestArchiveKeep(t *testing.T) {
 		for _, n := range step.keep {
 			keep = append(keep, es[n])
 		}
-		must(t, arch.Keep(keep...))
+		testenv.Must(t, arch.Keep(keep...))
 		all, err := arch.Entries()
-		must(t, err)
+		testenv.Must(t, err)
 		var got []int
 		for _, e := range all {
 			n := 0
@@ -65,12 +66,12 @@ func TestArchiveKeep(t *testing.T) {
 	if len(all) != 9 || err == nil || !strings.Contains(err.Error(), "00000002.jsonl") {
 		t.Errorf("%d entries, %v", len(all), err)
 	}
-	must(t, os.Remove(second))
-	must(t, os.Mkdir(second, 0o700))
+	testenv.Must(t, os.Remove(second))
+	testenv.Must(t, os.Mkdir(second, 0o700))
 	if all, err := arch.Entries(); len(all) != 7 || err == nil {
 		t.Errorf("%d entries, %v", len(all), err)
 	}
-	must(t, os.RemoveAll(arch.Dir))
+	testenv.Must(t, os.RemoveAll(arch.Dir))
 	put(t, arch.Dir, "in the way")
 	if err := arch.Keep(es[0]); err == nil || !strings.HasPrefix(err.Error(), "archive: ") {
 		t.Error(err)
@@ -86,13 +87,13 @@ func TestRotateLimits(t *testing.T) {
 		arch := filepath.Join(dir, "mail")
 		b = openBox(t, dir, mailbox.Options{Archive: mailbox.Archive{Dir: arch, Over: over}})
 		for i := range n {
-			must(t, b.Append(t.Context(), fat(i)))
+			testenv.Must(t, b.Append(t.Context(), fat(i)))
 		}
 		var ids []mailbox.ID
 		for _, e := range entriesOf(t, b)[:k] {
 			ids = append(ids, e.ID)
 		}
-		must(t, b.MarkRead(t.Context(), ids...))
+		testenv.Must(t, b.MarkRead(t.Context(), ids...))
 		return b, archived(t, arch)
 	}
 	b, moved := made(1<<30, 8, 4)
@@ -100,7 +101,7 @@ func TestRotateLimits(t *testing.T) {
 		t.Fatal("rotated")
 	}
 	info, err := os.Stat(b.Path())
-	must(t, err)
+	testenv.Must(t, err)
 	for over, want := range map[int64]int{info.Size(): 0, info.Size() - 1: 4} {
 		if b, moved := made(over, 8, 4); len(moved) != want || len(remaining(t, b)) != 8-want {
 			t.Errorf("%d bytes, %d allowed: moved %v, left %v", info.Size(), over, moved, remaining(t, b))
@@ -109,7 +110,7 @@ func TestRotateLimits(t *testing.T) {
 	// Four read entries have this size in the archive: with four times as much allowed, they move.
 	b, _ = made(info.Size()-1, 8, 4)
 	archive, err := os.Stat(filepath.Join(filepath.Dir(b.Path()), "mail", "00000001.jsonl"))
-	must(t, err)
+	testenv.Must(t, err)
 	lines := archive.Size()
 	for over, want := range map[int64]int{4*lines + 3: 4, 4*lines + 4: 0} {
 		if _, moved := made(over, 40, 4); len(moved) != want {
@@ -146,7 +147,7 @@ func TestReadArchived(t *testing.T) {
 			continue
 		}
 		copied := filepath.Join(dir, "copy-"+name+".jsonl")
-		must(t, mailbox.WriteLines(copied, es))
+		testenv.Must(t, mailbox.WriteLines(copied, es))
 		again, err := mailbox.ReadArchived(copied)
 		if err != nil || len(again) != c.n || c.n > 0 && again[0].ID != es[0].ID {
 			t.Errorf("%s written and read: %v, %v", name, again, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 	"waggle/protocol"
@@ -28,7 +29,7 @@ func filled(b *testing.B, n int, o mailbox.Options) *mailbox.Box {
 		e.Read = true
 		batch = append(batch, e)
 	}
-	must(b, box.Append(b.Context(), batch...))
+	testenv.Must(b, box.Append(b.Context(), batch...))
 	return box
 }
 
@@ -40,7 +41,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
 				box := filled(b, n, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 				for b.Loop() {
-					must(b, box.Append(b.Context(), e))
+					testenv.Must(b, box.Append(b.Context(), e))
 				}
 			})
 		}
@@ -53,7 +54,7 @@ func BenchmarkUnread(b *testing.B) {
 	for _, n := range sizes {
 		prepare := func(b *testing.B) *mailbox.Box {
 			box := filled(b, n, mailbox.Options{})
-			must(b, box.Append(b.Context(), mailboxtest.Message(n)))
+			testenv.Must(b, box.Append(b.Context(), mailboxtest.Message(n)))
 			return box
 		}
 		count := func(b *testing.B, box *mailbox.Box) {
@@ -72,13 +73,13 @@ func BenchmarkUnread(b *testing.B) {
 			box := prepare(b)
 			one := []byte(get(b, box.Path()))
 			none, err := os.ReadFile(filled(b, n, mailbox.Options{}).Path())
-			must(b, err)
+			testenv.Must(b, err)
 			for b.Loop() {
 				b.StopTimer()
-				must(b, os.WriteFile(box.Path(), none, 0o600))
+				testenv.Must(b, os.WriteFile(box.Path(), none, 0o600))
 				_, err := box.Unread(b.Context())
-				must(b, err)
-				must(b, os.WriteFile(box.Path(), one, 0o600))
+				testenv.Must(b, err)
+				testenv.Must(b, os.WriteFile(box.Path(), one, 0o600))
 				b.StartTimer()
 				count(b, box)
 			}
@@ -98,11 +99,11 @@ func BenchmarkMark(b *testing.B) {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
 				box := filled(b, n, mailbox.Options{}.With(tier, atomicfile.SyncNone))
-				must(b, box.Append(b.Context(), mailboxtest.Message(n)))
+				testenv.Must(b, box.Append(b.Context(), mailboxtest.Message(n)))
 				list, err := box.Unread(b.Context())
-				must(b, err)
+				testenv.Must(b, err)
 				for b.Loop() {
-					must(b, box.MarkRead(b.Context(), list[0].ID))
+					testenv.Must(b, box.MarkRead(b.Context(), list[0].ID))
 					b.StopTimer()
 					unmark(b, box.Path())
 					b.StartTimer()
@@ -116,7 +117,7 @@ func BenchmarkMark(b *testing.B) {
 func unmark(b *testing.B, path string) {
 	data := get(b, path)
 	cut := strings.LastIndex(data, "true")
-	must(b, os.WriteFile(path, []byte(data[:cut]+"false"+data[cut+4:]), 0o600))
+	testenv.Must(b, os.WriteFile(path, []byte(data[:cut]+"false"+data[cut+4:]), 0o600))
 }
 
 func BenchmarkScan(b *testing.B) {

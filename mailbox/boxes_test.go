@@ -25,7 +25,7 @@ func team(t testing.TB, files map[string]string) mailbox.Boxes {
 	b := mailbox.Boxes{Team: t.TempDir()}
 	for path, content := range files {
 		path = filepath.Join(b.Team, path)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		put(t, path, content)
 	}
 	return b
@@ -34,14 +34,14 @@ func team(t testing.TB, files map[string]string) mailbox.Boxes {
 func openIn(t testing.TB, b mailbox.Boxes, name protocol.MemberName, o mailbox.Options) *mailbox.Located {
 	t.Helper()
 	l, err := b.Open(name, o)
-	must(t, err)
+	testenv.Must(t, err)
 	return l
 }
 
 func migrate(t testing.TB, b mailbox.Boxes, to mailbox.Layout, o mailbox.Options) {
 	t.Helper()
 	_, err := b.Migrate(t.Context(), to, o)
-	must(t, err)
+	testenv.Must(t, err)
 }
 
 func TestLocatedConformance(t *testing.T) {
@@ -58,15 +58,15 @@ func TestLocated(t *testing.T) {
 	t.Parallel()
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "mailbox/bob.jsonl": line("a") + "\n"})
 	bob, ann := openIn(t, b, "bob", mailbox.Options{}), openIn(t, b, "ann", mailbox.Options{})
-	must(t, bob.Append(t.Context(), text("b")))
-	must(t, ann.Append(t.Context(), text("c")))
-	must(t, bob.MarkRead(t.Context(), unreadOf(t, bob)[0].ID))
+	testenv.Must(t, bob.Append(t.Context(), text("b")))
+	testenv.Must(t, ann.Append(t.Context(), text("c")))
+	testenv.Must(t, bob.MarkRead(t.Context(), unreadOf(t, bob)[0].ID))
 	if got := get(t, filepath.Join(b.Team, "mailbox/bob.jsonl")); got != line("b")+"\n" {
 		t.Errorf("bob: %q", got)
 	}
 	validArray(t, get(t, filepath.Join(b.Team, "inboxes/ann.json")))
 	names, err := b.Names()
-	must(t, err)
+	testenv.Must(t, err)
 	if d := cmp.Diff([]protocol.MemberName{"ann", "bob", "team-lead"}, names); d != "" {
 		t.Error(d)
 	}
@@ -121,7 +121,7 @@ func TestMigrate(t *testing.T) {
 	foreign := "{\"lead_sig\":\"\\u0073\",\n\t\"from\" : \"f\",\"text\":\"a  b\",\"timestamp\":\"t\",\"n\":1.0,\"read\":true}"
 	flat := `{"lead_sig":"\u0073","from":"f","text":"a  b","timestamp":"t","n":1.0,"read":true}`
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + foreign + ",null," + e1 + "," + e1 + "]"})
-	must(t, os.Chmod(filepath.Join(b.Team, "inboxes/bob.json"), 0o644))
+	testenv.Must(t, os.Chmod(filepath.Join(b.Team, "inboxes/bob.json"), 0o644))
 	var reports []mailbox.Report
 	o := mailbox.Options{Report: func(r mailbox.Report) { reports = append(reports, r) }}
 	bob := openIn(t, b, "bob", o)
@@ -173,11 +173,11 @@ func TestMigrateLeavesNothing(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	bob := openIn(t, b, "bob", mailbox.Options{})
 	for range 20 {
-		must(t, bob.Append(t.Context(), text("a secret "+strings.Repeat("x", 1000))))
+		testenv.Must(t, bob.Append(t.Context(), text("a secret "+strings.Repeat("x", 1000))))
 	}
 	migrate(t, b, mailbox.JSONL, mailbox.Options{})
 	files, err := os.ReadDir(filepath.Join(b.Team, "inboxes"))
-	must(t, err)
+	testenv.Must(t, err)
 	for _, f := range files {
 		if strings.Contains(get(t, filepath.Join(b.Team, "inboxes", f.Name())), "secret") {
 			t.Errorf("%s is left", f.Name())
@@ -243,10 +243,10 @@ func TestMovedWhileWaiting(t *testing.T) {
 		if step == "flocked" && !moved {
 			moved = true
 			put(t, filepath.Join(b.Team, "mailbox/bob.jsonl"), e1+"\n"+e2+"\n")
-			must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
+			testenv.Must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
 		}
 	}})
-	must(t, bob.Append(t.Context(), text("3")))
+	testenv.Must(t, bob.Append(t.Context(), text("3")))
 	wantTexts(t, unreadOf(t, bob), "1", "2", "3")
 	if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); !errors.Is(err, fs.ErrNotExist) || !moved {
 		t.Errorf("a second mailbox: %v", err)
@@ -274,7 +274,7 @@ func TestMigrateWaitsForNew(t *testing.T) {
 			t.Errorf("a migration beside it: %v", err)
 		}
 	}}
-	must(t, openIn(t, b, "bob", o).Append(t.Context(), text("1")))
+	testenv.Must(t, openIn(t, b, "bob", o).Append(t.Context(), text("1")))
 	if !tried {
 		t.Error("the step did not come")
 	}

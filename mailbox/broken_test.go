@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -79,13 +80,13 @@ func TestBrokenFiles(t *testing.T) {
 				check(b, *reports)
 
 				b, reports = boxWith(t, c.file, o)
-				must(t, b.Append(t.Context(), text("new")))
+				testenv.Must(t, b.Append(t.Context(), text("new")))
 				wantTexts(t, entriesOf(t, b), append(c.kept[:len(c.kept):len(c.kept)], "new")...)
 				check(b, *reports)
 
 				b, reports = boxWith(t, c.file, o)
 				id := mailbox.ID{Hash: mailbox.HashOf(protocol.Envelope{From: "a", Text: "1", Timestamp: "t"}), Occurrence: 1}
-				must(t, b.MarkRead(t.Context(), id))
+				testenv.Must(t, b.MarkRead(t.Context(), id))
 				for _, e := range entriesOf(t, b) {
 					if e.Envelope.Read != (e.ID == id) {
 						t.Errorf("entry %q: read %v", e.Envelope.Text, e.Envelope.Read)
@@ -104,7 +105,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 		var path string
 		b, reports := boxWith(t, torn, mailbox.Options{Hook: func(s string) {
 			if s == "torn" { // the writer goes on after the first look
-				must(t, os.WriteFile(path, []byte("["+e1+"]"), 0o600))
+				testenv.Must(t, os.WriteFile(path, []byte("["+e1+"]"), 0o600))
 			}
 		}})
 		path = b.Path()
@@ -122,11 +123,11 @@ func TestTornFileIsReadAgain(t *testing.T) {
 					return
 				}
 				if tries++; tries == 2 { // the second read comes after this
-					must(t, os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600))
+					testenv.Must(t, os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600))
 				}
 			},
 		})
-		must(t, b2.Append(t.Context(), text("new")))
+		testenv.Must(t, b2.Append(t.Context(), text("new")))
 		wantTexts(t, entriesOf(t, b), "1", "new")
 		if len(*reports) > 0 || len(quarantined(t, b)) > 0 {
 			t.Errorf("repaired: %v", *reports)
@@ -159,7 +160,7 @@ func TestQuarantineIsUnique(t *testing.T) {
 func TestLockedIsAnError(t *testing.T) {
 	t.Parallel()
 	b, reports := boxWith(t, "[", mailbox.Options{Deadline: 30 * time.Millisecond})
-	must(t, os.Mkdir(b.Path()+".lock", 0o755))
+	testenv.Must(t, os.Mkdir(b.Path()+".lock", 0o755))
 	_, err1 := b.Entries(t.Context())
 	_, err2 := b.Unread(t.Context())
 	err3 := b.Append(t.Context(), text("x"))
@@ -206,7 +207,7 @@ func TestBombs(t *testing.T) {
 	b, reports := boxWith(t, "["+deep+","+e1+","+strings.Repeat("[", 50_000)+strings.Repeat("]", 50_000)+"]", mailbox.Options{})
 	wantTexts(t, unreadOf(t, b), "!", "1", "!")
 	for _, e := range unreadOf(t, b) {
-		must(t, b.MarkRead(t.Context(), e.ID))
+		testenv.Must(t, b.MarkRead(t.Context(), e.ID))
 	}
 	wantTexts(t, unreadOf(t, b), "!") // the array entry has no flag that could be set
 
@@ -288,17 +289,17 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 					o.Hook = func(s string) {
 						if s == step && !done {
 							done = true
-							must(t, write(b.Path(), `[{"from":"f","text":"foreign","timestamp":"t"},`+e1+"]"))
+							testenv.Must(t, write(b.Path(), `[{"from":"f","text":"foreign","timestamp":"t"},`+e1+"]"))
 						}
 					}
 					box := openBox(t, filepath.Dir(b.Path()), o)
 					if op == "append" {
-						must(t, box.Append(context.Background(), text("ours")))
+						testenv.Must(t, box.Append(context.Background(), text("ours")))
 						wantTexts(t, entriesOf(t, b), "foreign", "1", "ours")
 						continue
 					}
 					id := entriesOf(t, b)[0].ID
-					must(t, box.MarkRead(context.Background(), id))
+					testenv.Must(t, box.MarkRead(context.Background(), id))
 					wantTexts(t, unreadOf(t, b), "foreign")
 					if !done {
 						t.Errorf("%v %s %s: no change was made", tier, how, step)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 	"waggle/protocol"
@@ -24,11 +25,11 @@ import (
 func TestEntryLimits(t *testing.T) {
 	with := func(n int) protocol.Envelope { // an entry of n bytes as a line
 		e, err := protocol.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":""}`))
-		must(t, err)
+		testenv.Must(t, err)
 		raw, err := e.MarshalJSON()
-		must(t, err)
+		testenv.Must(t, err)
 		e, err = protocol.ParseEnvelope([]byte(`{"from":"a","text":"","timestamp":"t","big":"` + strings.Repeat("x", n-len(raw)) + `"}`))
-		must(t, err)
+		testenv.Must(t, err)
 		if raw, err := e.MarshalJSON(); err != nil || len(raw) != n {
 			t.Fatalf("%d bytes, want %d", len(raw), n)
 		}
@@ -63,10 +64,10 @@ func TestEntryLimits(t *testing.T) {
 func TestFileLimits(t *testing.T) {
 	size := func(s mailbox.Store) (n int64) {
 		for range 3 {
-			must(t, s.Append(t.Context(), text("x")))
+			testenv.Must(t, s.Append(t.Context(), text("x")))
 		}
 		info, err := os.Stat(s.(*mailbox.Box).Path())
-		must(t, err)
+		testenv.Must(t, err)
 		return info.Size()
 	}(openBox(t, t.TempDir(), mailbox.Options{}))
 	for name, open := range map[string]func(mailbox.Options) mailbox.Store{
@@ -116,7 +117,7 @@ func TestTornPatience(t *testing.T) {
 	b, reports := linesWith(t, "", mailbox.Options{Now: func() time.Time { return now }})
 	torn := func(s string) {
 		put(t, b.Path(), s)
-		must(t, os.Chtimes(b.Path(), wrote, wrote))
+		testenv.Must(t, os.Chtimes(b.Path(), wrote, wrote))
 	}
 	reported := func(what string, after time.Duration, want int) {
 		t.Helper()
@@ -146,7 +147,7 @@ func TestEnded(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, s := range withdrawers(t) {
-		must(t, s.Append(t.Context(), text("a"), text("b")))
+		testenv.Must(t, s.Append(t.Context(), text("a"), text("b")))
 		before := entriesOf(t, s)
 		fresh := text("c")
 		_, read := s.Entries(over)
@@ -173,8 +174,8 @@ func TestNothingThere(t *testing.T) {
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{})
 	id := mailbox.ID{Hash: "h", Occurrence: 1}
-	must(t, b.MarkRead(t.Context(), id))
-	must(t, b.MarkRead(t.Context()))
+	testenv.Must(t, b.MarkRead(t.Context(), id))
+	testenv.Must(t, b.MarkRead(t.Context()))
 	for _, ids := range [][]mailbox.ID{nil, {id}} {
 		if gone, err := b.Withdraw(t.Context(), ids...); gone != nil || err != nil {
 			t.Errorf("%v, %v", gone, err)
@@ -229,9 +230,9 @@ func TestMigrateNothing(t *testing.T) {
 func TestMigrateUnderTheTeamsLock(t *testing.T) {
 	b := team(t, map[string]string{"config.json": "{}", "inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]"})
 	release, err := atomicfile.Lock(t.Context(), filepath.Join(b.Team, "config.json"), atomicfile.Options{Rank: atomicfile.RankConfig})
-	must(t, err)
+	testenv.Must(t, err)
 	migrate(t, b, mailbox.JSONL, mailbox.Options{})
-	must(t, release())
+	testenv.Must(t, release())
 	wantTexts(t, entriesOf(t, openIn(t, b, "bob", mailbox.Options{})), "1")
 }
 
@@ -244,7 +245,7 @@ func TestRepairIsPatient(t *testing.T) {
 			looks++
 		}
 	}})
-	must(t, b.Append(t.Context(), text("x")))
+	testenv.Must(t, b.Append(t.Context(), text("x")))
 	if looks != 4 || len(*reports) != 1 {
 		t.Errorf("locked %d times, want 4; %v", looks, *reports)
 	}
@@ -291,7 +292,7 @@ func TestOnceElsewhere(t *testing.T) {
 	s := struct{ mailbox.Store }{mailbox.NewMemory(mailbox.Options{})}
 	one, other := mailboxtest.Message(1), mailboxtest.Message(2)
 	for range 2 {
-		must(t, mailbox.AppendOnce(t.Context(), s, one, other))
+		testenv.Must(t, mailbox.AppendOnce(t.Context(), s, one, other))
 	}
 	wantTexts(t, entriesOf(t, s), one.Text, other.Text)
 	over, stop := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 	"waggle/protocol"
@@ -50,13 +51,13 @@ func TestAppendBytes(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "cannot exchange") {
 				continue
 			}
-			must(t, err)
+			testenv.Must(t, err)
 			if got := get(t, b.Path()); got != c.want {
 				t.Errorf("%s:\ngot  %q\nwant %q", name, got, c.want)
 			}
 			n := len(validArray(t, get(t, b.Path())))
 			// The second append knows the file's content and reads only its tail.
-			must(t, b.Append(t.Context(), text("x"), text("x")))
+			testenv.Must(t, b.Append(t.Context(), text("x"), text("x")))
 			if got := len(validArray(t, get(t, b.Path()))); got != n+2 {
 				t.Errorf("%s: %d entries", name, got)
 			}
@@ -71,12 +72,12 @@ func TestAppendBytes(t *testing.T) {
 func TestNewFileBytes(t *testing.T) {
 	t.Parallel()
 	b := openBox(t, filepath.Join(t.TempDir(), "inboxes"), mailbox.Options{})
-	must(t, b.Append(t.Context(), mailboxtest.Message(1), mailboxtest.Message(2)))
+	testenv.Must(t, b.Append(t.Context(), mailboxtest.Message(1), mailboxtest.Message(2)))
 	got := get(t, b.Path())
 	var list []json.RawMessage
-	must(t, json.Unmarshal([]byte(got), &list))
+	testenv.Must(t, json.Unmarshal([]byte(got), &list))
 	var want bytes.Buffer
-	must(t, json.Indent(&want, []byte(got), "", "  "))
+	testenv.Must(t, json.Indent(&want, []byte(got), "", "  "))
 	if got != want.String() || strings.HasSuffix(got, "\n") {
 		t.Errorf("got %q", got)
 	}
@@ -85,7 +86,7 @@ func TestNewFileBytes(t *testing.T) {
 		mode fs.FileMode
 	}{{b.Path(), 0o600}, {filepath.Dir(b.Path()), 0o700}} {
 		fi, err := os.Stat(c.path)
-		must(t, err)
+		testenv.Must(t, err)
 		if fi.Mode().Perm() != c.mode {
 			t.Errorf("%s: %v", c.path, fi.Mode())
 		}
@@ -100,7 +101,7 @@ func TestMarkingDropsTheByteOrderMark(t *testing.T) {
 	if err != nil || len(p.IDs) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	must(t, b.MarkRead(t.Context(), p.IDs...))
+	testenv.Must(t, b.MarkRead(t.Context(), p.IDs...))
 	if got := get(t, b.Path()); got != "["+strings.Replace(a1, "false", "true", 1)+"]" {
 		t.Errorf("%q", got)
 	}
@@ -192,7 +193,7 @@ func TestUnreadIsWhatIsNotTrue(t *testing.T) {
 	// The bad ones can be removed like others.
 	b2, _ := boxWith(t, get(t, b.Path()), mailbox.Options{Retention: mailbox.Prune})
 	for _, e := range unreadOf(t, b2) {
-		must(t, b2.MarkRead(t.Context(), e.ID))
+		testenv.Must(t, b2.MarkRead(t.Context(), e.ID))
 	}
 	wantTexts(t, entriesOf(t, b2), "true")
 }
@@ -211,7 +212,7 @@ func TestIdentityAcrossForeignRewrites(t *testing.T) {
 			t.Errorf("entry %d was %v and is %v", i, before[i].ID, after[j].ID)
 		}
 	}
-	must(t, b.MarkRead(t.Context(), before[1].ID))
+	testenv.Must(t, b.MarkRead(t.Context(), before[1].ID))
 	if !strings.Contains(get(t, b.Path()), `{"read":true,"from":"a","text":"2"`) {
 		t.Errorf("got %s", get(t, b.Path()))
 	}
@@ -240,7 +241,7 @@ func TestTwinsInDisguise(t *testing.T) {
 			if all := entriesOf(t, b); all[2].ID != list[1].ID || all[0].ID.Occurrence != 1 {
 				t.Errorf("%s: all %v, unread %v", file, all[2].ID, list[1].ID)
 			}
-			must(t, b.MarkRead(t.Context(), list[1].ID))
+			testenv.Must(t, b.MarkRead(t.Context(), list[1].ID))
 			wantTexts(t, unreadOf(t, b), "2")
 		}
 	}
@@ -254,7 +255,7 @@ func TestCaptures(t *testing.T) {
 		t.Skip("WAGGLE_CAPTURES is not set")
 	}
 	n := 0
-	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".json") || !strings.Contains(path, "inbox") {
 			return err
 		}
@@ -269,7 +270,7 @@ func TestCaptures(t *testing.T) {
 			if got := string(e.Envelope.AppendJSON(nil)); got != string(e.Raw) {
 				t.Errorf("%s: entry %d:\nwrote %s\nfound %s", path, e.Index, got, e.Raw)
 			}
-			must(t, b.MarkRead(t.Context(), e.ID))
+			testenv.Must(t, b.MarkRead(t.Context(), e.ID))
 		}
 		want := data
 		if strings.Count(data, `"read": false`) > 0 {
@@ -278,7 +279,7 @@ func TestCaptures(t *testing.T) {
 		if got := get(t, b.Path()); got != want {
 			t.Errorf("%s: marking changed more than read", path)
 		}
-		must(t, b.Append(t.Context(), text("x")))
+		testenv.Must(t, b.Append(t.Context(), text("x")))
 		if len(list) > 0 {
 			cut := strings.LastIndex(want, "}") + 1
 			if got := get(t, b.Path()); got != want[:cut]+",\n  "+ours+want[cut:] {
@@ -287,7 +288,7 @@ func TestCaptures(t *testing.T) {
 		}
 		p, _ := boxWith(t, data, mailbox.Options{Retention: mailbox.Prune})
 		for _, e := range entriesOf(t, p) {
-			must(t, p.MarkRead(t.Context(), e.ID))
+			testenv.Must(t, p.MarkRead(t.Context(), e.ID))
 		}
 		for _, e := range entriesOf(t, p) {
 			t.Errorf("%s: entry %d was not pruned", path, e.Index)
@@ -311,10 +312,10 @@ func TestNames(t *testing.T) {
 	for _, f := range []string{"b.json", "a.json", "a-b.json", "team-lead.json", ".x.json.flk", "x.json.corrupt-1", "bad name.json", "1.json", "y.jsonl", ".json"} {
 		put(t, filepath.Join(dir, f), "[]")
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "dir.json"), 0o700))
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "dir.json"), 0o700))
 	_ = os.Symlink(filepath.Join(dir, "a.json"), filepath.Join(dir, "link.json")) // where there are links
 	names, err := d.Names()
-	must(t, err)
+	testenv.Must(t, err)
 	var got []string
 	for _, n := range names {
 		got = append(got, n.String())
@@ -341,13 +342,13 @@ func TestCreate(t *testing.T) {
 	root := t.TempDir()
 	d := mailbox.Dir{Path: filepath.Join(root, "inboxes")}
 	b, err := d.Create("tester", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	if get(t, b.Path()) != "[]" {
 		t.Errorf("got %q", get(t, b.Path()))
 	}
-	must(t, b.Append(t.Context(), text("x")))
+	testenv.Must(t, b.Append(t.Context(), text("x")))
 	b, err = d.Create("tester", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	wantTexts(t, entriesOf(t, b), "x")
 	if _, err := (mailbox.Dir{Path: filepath.Join(root, "gone", "inboxes")}).Create("tester", mailbox.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
@@ -366,11 +367,11 @@ func TestAppendNeverRevivesATeam(t *testing.T) {
 		t.Error("the team is back")
 	}
 	for _, step := range []string{"flocked", "locked", "temp-created", "synced", "published", "unlocked"} {
-		must(t, os.MkdirAll(filepath.Join(team, "inboxes"), 0o700))
+		testenv.Must(t, os.MkdirAll(filepath.Join(team, "inboxes"), 0o700))
 		o := mailbox.Options{}
 		o.Hook = func(s string) {
 			if s == step {
-				must(t, os.RemoveAll(team))
+				testenv.Must(t, os.RemoveAll(team))
 			}
 		}
 		b := openBox(t, filepath.Join(team, "inboxes"), o)
@@ -382,5 +383,5 @@ func TestAppendNeverRevivesATeam(t *testing.T) {
 		}
 	}
 	wantTexts(t, entriesOf(t, b))
-	must(t, b.MarkRead(t.Context(), mailbox.ID{Hash: "x", Occurrence: 1}))
+	testenv.Must(t, b.MarkRead(t.Context(), mailbox.ID{Hash: "x", Occurrence: 1}))
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -116,8 +117,8 @@ func FuzzMark(f *testing.F) {
 				continue
 			}
 			var was, is map[string]json.RawMessage
-			must(t, json.Unmarshal(before[i], &was))
-			must(t, json.Unmarshal(after[i], &is))
+			testenv.Must(t, json.Unmarshal(before[i], &was))
+			testenv.Must(t, json.Unmarshal(after[i], &is))
 			if string(is["read"]) != "true" {
 				t.Fatalf("entry %d is not read: %q", i, after[i])
 			}
@@ -166,7 +167,7 @@ func rawList(t *testing.T, data []byte) []json.RawMessage {
 
 func gaps(t *testing.T, data []byte) []byte {
 	elems, _, err := mailbox.Scan(data)
-	must(t, err)
+	testenv.Must(t, err)
 	var out []byte
 	at := 0
 	for _, e := range elems {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -17,7 +18,7 @@ import (
 func needTier(t testing.TB, tier atomicfile.Tier) {
 	t.Helper()
 	b := openBox(t, t.TempDir(), mailbox.Options{}.With(tier, atomicfile.SyncNone))
-	must(t, b.Append(t.Context(), text("a")))
+	testenv.Must(t, b.Append(t.Context(), text("a")))
 	if err := b.Append(t.Context(), text("b")); err != nil {
 		if strings.Contains(err.Error(), "cannot exchange") {
 			t.Skip(err)
@@ -34,7 +35,7 @@ func openBox(t testing.TB, dir string, o mailbox.Options) *mailbox.Box {
 func openLayout(t testing.TB, l mailbox.Layout, dir string, o mailbox.Options) *mailbox.Box {
 	t.Helper()
 	b, err := mailbox.Dir{Path: dir, Layout: l}.Open("tester", o)
-	must(t, err)
+	testenv.Must(t, err)
 	return b
 }
 
@@ -48,26 +49,15 @@ func boxWith(t testing.TB, content string, o mailbox.Options) (*mailbox.Box, *[]
 	return b, &reports
 }
 
-// must ends a test at an error; a test of rapid too.
-func must(t interface {
-	Helper()
-	Fatal(...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func put(t testing.TB, path, content string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	testenv.Must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 func get(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(b)
 }
 
@@ -78,14 +68,14 @@ func text(s string) protocol.Envelope {
 func entriesOf(t testing.TB, s mailbox.Store) []mailbox.Entry {
 	t.Helper()
 	list, err := s.Entries(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	return list
 }
 
 func unreadOf(t testing.TB, s mailbox.Store) []mailbox.Entry {
 	t.Helper()
 	list, err := s.Unread(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	return list
 }
 
@@ -113,11 +103,11 @@ func wantTexts(t testing.TB, got []mailbox.Entry, texts ...string) {
 func quarantined(t testing.TB, b *mailbox.Box) []string {
 	t.Helper()
 	names, err := filepath.Glob(b.Path() + ".corrupt-*")
-	must(t, err)
+	testenv.Must(t, err)
 	var all []string
 	for _, n := range names {
 		fi, err := os.Stat(n)
-		must(t, err)
+		testenv.Must(t, err)
 		if fi.Mode().Perm() != 0o600 {
 			t.Errorf("%s: mode %v", n, fi.Mode())
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -25,7 +26,7 @@ func TestLimitsAreExact(t *testing.T) {
 				}
 				return refused, i
 			}
-			must(t, err)
+			testenv.Must(t, err)
 		}
 		return nil, entries
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -86,9 +87,9 @@ func TestLimitsProperty(t *testing.T) {
 		}
 		key := fmt.Sprint(name, e.From, e.Text, e.Timestamp)
 		if sizes[key] == 0 {
-			must(t, scratch.Append(t.Context(), e))
+			testenv.Must(t, scratch.Append(t.Context(), e))
 			es, err := scratch.Entries(t.Context())
-			must(t, err)
+			testenv.Must(t, err)
 			sizes[key] = int64(len(es[len(es)-1].Raw))
 		}
 		return sized{env: e, size: sizes[key]}
@@ -137,7 +138,7 @@ func TestLimitsProperty(t *testing.T) {
 					}
 					if len(es) > 0 && rapid.Bool().Draw(t, "read") {
 						i := rapid.IntRange(0, len(es)-1).Draw(t, "which")
-						must(t, s.MarkRead(t.Context(), es[i].ID))
+						testenv.Must(t, s.MarkRead(t.Context(), es[i].ID))
 						there[i].read = true
 					}
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -43,7 +44,7 @@ func TestLinesOnDisk(t *testing.T) {
 	if filepath.Base(b.Path()) != "tester.jsonl" {
 		t.Errorf("path %s", b.Path())
 	}
-	must(t, b.Append(t.Context(), text("a\nb"), text("c")))
+	testenv.Must(t, b.Append(t.Context(), text("a\nb"), text("c")))
 	want := line("a\nb") + "\n" + line("c") + "\n"
 	if got := get(t, b.Path()); got != want {
 		t.Fatalf("file %q, want %q", got, want)
@@ -55,15 +56,15 @@ func TestLinesOnDisk(t *testing.T) {
 		t.Fatalf("reading changed the file to %q", got)
 	}
 	list := entriesOf(t, b)
-	must(t, b.MarkRead(t.Context(), list[0].ID))
+	testenv.Must(t, b.MarkRead(t.Context(), list[0].ID))
 	if got := get(t, b.Path()); got != line("c")+"\n" {
 		t.Fatalf("file %q", got)
 	}
-	must(t, b.MarkRead(t.Context(), list[1].ID))
+	testenv.Must(t, b.MarkRead(t.Context(), list[1].ID))
 	if info, err := os.Stat(b.Path()); err != nil || info.Size() != 0 {
 		t.Fatalf("an emptied mailbox: %v, %v", info, err)
 	}
-	must(t, b.Append(t.Context(), text("d")))
+	testenv.Must(t, b.Append(t.Context(), text("d")))
 	wantTexts(t, unreadOf(t, b), "d")
 }
 
@@ -77,7 +78,7 @@ func TestForeignLines(t *testing.T) {
 	for _, take := range []string{"bom", "foreign", "crlf", "end"} {
 		b, reports := linesWith(t, content, mailbox.Options{Retention: mailbox.Prune})
 		wantTexts(t, entriesOf(t, b), "bom", "foreign", "crlf", "end")
-		must(t, b.Append(t.Context(), text("ours")))
+		testenv.Must(t, b.Append(t.Context(), text("ours")))
 		wantTexts(t, entriesOf(t, b), "bom", "foreign", "crlf", "end", "ours")
 		want := content + "\n" + line("ours") + "\n"
 		if got := get(t, b.Path()); got != want {
@@ -85,7 +86,7 @@ func TestForeignLines(t *testing.T) {
 		}
 		for _, e := range entriesOf(t, b) {
 			if e.Envelope.Text == take {
-				must(t, b.MarkRead(t.Context(), e.ID))
+				testenv.Must(t, b.MarkRead(t.Context(), e.ID))
 			}
 		}
 		taken := map[string]string{"bom": bom + "\n", "foreign": odd + "\n", "crlf": crlf + "\n", "end": line("end") + "\n"}[take]
@@ -98,7 +99,7 @@ func TestForeignLines(t *testing.T) {
 	}
 	// Retention Keep changes the flag and no other byte.
 	b, _ := linesWith(t, content, mailbox.Options{})
-	must(t, b.MarkRead(t.Context(), entriesOf(t, b)[1].ID))
+	testenv.Must(t, b.MarkRead(t.Context(), entriesOf(t, b)[1].ID))
 	if got, want := get(t, b.Path()), strings.Replace(content, `"timestamp":"t"}  `, `"timestamp":"t","read":true}  `, 1); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -111,20 +112,20 @@ func TestTornLine(t *testing.T) {
 	for cut := 1; cut < len(whole); cut++ {
 		b, reports := linesWith(t, line("a")+"\n"+whole[:cut], mailbox.Options{Retention: mailbox.Prune})
 		wantTexts(t, entriesOf(t, b), "a")
-		must(t, b.Append(t.Context(), text("b")))
-		must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+		testenv.Must(t, b.Append(t.Context(), text("b")))
+		testenv.Must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
 		if got := get(t, b.Path()); got != line("b")+"\n"+whole[:cut] {
 			t.Fatalf("cut at %d: %q", cut, got)
 		}
-		must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+		testenv.Must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
 		if got := get(t, b.Path()); got != whole[:cut] {
 			t.Fatalf("cut at %d, the rest taken: %q", cut, got)
 		}
 		// Its writer continues behind the bytes that it wrote.
 		f, err := os.OpenFile(b.Path(), os.O_WRONLY|os.O_APPEND, 0)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = f.WriteString(whole[cut:] + "\n")
-		must(t, errors.Join(err, f.Close()))
+		testenv.Must(t, errors.Join(err, f.Close()))
 		wantTexts(t, unreadOf(t, b), "torn")
 		if len(*reports) > 0 || len(quarantined(t, b)) > 0 {
 			t.Fatalf("reports: %v", *reports)
@@ -137,10 +138,10 @@ func TestTornLine(t *testing.T) {
 		t.Errorf("a line that is being written: %v", *reports)
 	}
 	minute := time.Now().Add(-time.Minute)
-	must(t, os.Chtimes(b.Path(), minute, minute))
+	testenv.Must(t, os.Chtimes(b.Path(), minute, minute))
 	b = openLayout(t, mailbox.JSONL, filepath.Dir(b.Path()), mailbox.Options{Report: func(r mailbox.Report) { *reports = append(*reports, r) }})
 	wantTexts(t, entriesOf(t, b), "a")
-	must(t, b.Append(t.Context(), text("b")))
+	testenv.Must(t, b.Append(t.Context(), text("b")))
 	wantTexts(t, entriesOf(t, b), "a", "b")
 	if len(*reports) != 1 || !strings.Contains((*reports)[0].What, "last line") {
 		t.Errorf("reports: %v", *reports)
@@ -179,7 +180,7 @@ func TestGarbageLines(t *testing.T) {
 					t.Errorf("reports: %v", *reports)
 				}
 				wantTexts(t, entriesOf(t, b), c.kept...)
-				must(t, b.Append(t.Context(), text("new")))
+				testenv.Must(t, b.Append(t.Context(), text("new")))
 				wantTexts(t, entriesOf(t, b), append(c.kept[:len(c.kept):len(c.kept)], "new")...)
 				if len(quarantined(t, b)) != 1 {
 					t.Error("a second quarantine file")
@@ -195,7 +196,7 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 	t.Parallel()
 	b, reports := linesWith(t, "null\n12\n\"x\"\n[]\n{}\n{\"from\":1}\n"+line("a")+"\n", mailbox.Options{Retention: mailbox.Prune})
 	wantTexts(t, unreadOf(t, b), "!", "!", "!", "!", "!", "!", "a")
-	must(t, b.MarkRead(t.Context(), unreadOf(t, b)[6].ID))
+	testenv.Must(t, b.MarkRead(t.Context(), unreadOf(t, b)[6].ID))
 	wantTexts(t, unreadOf(t, b), "!", "!", "!", "!", "!", "!")
 	if got := get(t, b.Path()); got != "null\n12\n\"x\"\n[]\n{}\n{\"from\":1}\n" || len(*reports) > 0 {
 		t.Errorf("file %q, reports %v", got, *reports)
@@ -274,11 +275,11 @@ func TestLinesTakenWhileWritten(t *testing.T) {
 				t.Fatalf("message %d came where %d should", len(e.Envelope.Text), got)
 			}
 			got++
-			must(t, r.MarkRead(t.Context(), e.ID))
+			testenv.Must(t, r.MarkRead(t.Context(), e.ID))
 		}
 		select {
 		case err := <-done:
-			must(t, err)
+			testenv.Must(t, err)
 			done <- nil
 		default:
 		}

@@ -100,9 +100,9 @@ func (m mover) read(ctx context.Context, o mailbox.Options) error {
 func (m mover) start(t testing.TB) (killed bool) {
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	args, err := json.Marshal(m)
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), "WAGGLE_MAILBOX_MOVER="+string(args))
 	out, err := cmd.CombinedOutput()
@@ -128,7 +128,7 @@ func TestMoverKilled(t *testing.T) {
 			b := team(t, teams[m.To.Other()])
 			m.Team, m.At = b.Team, 1+first+kills*step
 			killed = m.start(t)
-			must(t, b.Finish(t.Context(), mailbox.Options{}))
+			testenv.Must(t, b.Finish(t.Context(), mailbox.Options{}))
 			bob := openIn(t, b, "bob", mailbox.Options{})
 			unread, want := textsOf(unreadOf(t, bob)), []string{"1", "old", "2"}
 			if m.Take > 0 && (!killed || len(unread) == 1) {
@@ -158,7 +158,7 @@ func TestRotationKilled(t *testing.T) {
 	sent, kills := 0, 0
 	for round := 0; round < testenv.Scale(8, 300) || kills == 0 && round < 200; round++ { // a round may be too short for its kill
 		for range 1 + rand.IntN(4) {
-			must(t, b.Append(t.Context(), fat(sent)))
+			testenv.Must(t, b.Append(t.Context(), fat(sent)))
 			sent++
 		}
 		if (mover{Team: dir, Read: 3, At: 1 + rand.IntN(90)}).start(t) {
@@ -171,11 +171,11 @@ func TestRotationKilled(t *testing.T) {
 			}
 		}
 	}
-	must(t, b.Append(t.Context(), fat(sent)))
+	testenv.Must(t, b.Append(t.Context(), fat(sent)))
 	sent++
 	for range 10 { // until all is read, and a rotation has come to its end
 		mover{Team: dir, Read: 100, At: 1 << 30}.start(t)
-		must(t, b.Append(t.Context(), fat(sent), fat(sent+1), fat(sent+2), fat(sent+3)))
+		testenv.Must(t, b.Append(t.Context(), fat(sent), fat(sent+1), fat(sent+2), fat(sent+3)))
 		sent += 4
 	}
 	seen := map[string]int{}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -21,12 +22,12 @@ func nodeLock(t *testing.T, path, retries string) (said string, pid int, free fu
 	t.Helper()
 	cmd := nodeScript(t, "holder.js", path, retries)
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
+	testenv.Must(t, err)
 	return strings.TrimSpace(line), cmd.Process.Pid, func() error {
 		in.Close()
 		return cmd.Wait()
@@ -36,7 +37,7 @@ func nodeLock(t *testing.T, path, retries string) (said string, pid int, free fu
 func old(t *testing.T, path string) {
 	t.Helper()
 	past := time.Now().Add(-11 * time.Second)
-	must(t, os.Chtimes(path, past, past))
+	testenv.Must(t, os.Chtimes(path, past, past))
 }
 
 // npm's proper-lockfile and this package exclude each other, and each takes over locks that the
@@ -45,7 +46,7 @@ func TestNodeLockInterop(t *testing.T) {
 	t.Parallel()
 	requireTool(t, "node")
 	b := openBox(t, t.TempDir(), mailbox.Options{Deadline: 200 * time.Millisecond})
-	must(t, b.Append(t.Context(), text("first")))
+	testenv.Must(t, b.Append(t.Context(), text("first")))
 	lock := b.Path() + ".lock"
 
 	t.Run("held by node", func(t *testing.T) {
@@ -59,37 +60,37 @@ func TestNodeLockInterop(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		wantTexts(t, entriesOf(t, b), "first")
-		must(t, free()) // node fails here if its lock was touched
-		must(t, b.Append(t.Context(), text("second")))
+		testenv.Must(t, free()) // node fails here if its lock was touched
+		testenv.Must(t, b.Append(t.Context(), text("second")))
 	})
 	t.Run("held by us", func(t *testing.T) {
 		release, err := atomicfile.Lock(t.Context(), b.Path(), atomicfile.Options{})
-		must(t, err)
+		testenv.Must(t, err)
 		said, _, free := nodeLock(t, b.Path(), "2")
 		if said != "ELOCKED" {
 			t.Errorf("node said %q", said)
 		}
-		must(t, free())
-		must(t, release())
+		testenv.Must(t, free())
+		testenv.Must(t, release())
 		said, _, free = nodeLock(t, b.Path(), "0")
 		if said != "locked" {
 			t.Errorf("node said %q", said)
 		}
-		must(t, free())
+		testenv.Must(t, free())
 	})
 	t.Run("abandoned by node", func(t *testing.T) {
 		said, pid, free := nodeLock(t, b.Path(), "0")
 		if said != "locked" {
 			t.Fatal(said)
 		}
-		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		testenv.Must(t, syscall.Kill(pid, syscall.SIGKILL))
 		_ = free()
 		var locked *mailbox.LockedError
 		if err := b.Append(t.Context(), text("no")); !errors.As(err, &locked) {
 			t.Errorf("a fresh lock of node was broken: %v", err)
 		}
 		old(t, lock)
-		must(t, b.Append(t.Context(), text("third")))
+		testenv.Must(t, b.Append(t.Context(), text("third")))
 	})
 	t.Run("abandoned by us", func(t *testing.T) {
 		cmd := child{Dir: filepath.Dir(b.Path()), Sender: "go", Count: 1, What: syscall.SIGKILL, Step: "locked"}.command()
@@ -99,15 +100,15 @@ func TestNodeLockInterop(t *testing.T) {
 		if said, _, free := nodeLock(t, b.Path(), "0"); said != "ELOCKED" {
 			t.Errorf("a fresh lock: node said %q", said)
 		} else {
-			must(t, free())
+			testenv.Must(t, free())
 		}
 		old(t, lock)
 		said, _, free := nodeLock(t, b.Path(), "0")
 		if said != "locked" {
 			t.Errorf("an abandoned lock: node said %q", said)
 		}
-		must(t, free())
-		must(t, b.Append(t.Context(), text("fourth")))
+		testenv.Must(t, free())
+		testenv.Must(t, b.Append(t.Context(), text("fourth")))
 	})
 	wantTexts(t, entriesOf(t, b), "first", "second", "third", "fourth")
 }

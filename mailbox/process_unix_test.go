@@ -242,7 +242,7 @@ func readAllTheTime(t *testing.T, path string, stop <-chan struct{}) (reads int)
 func leftovers(t testing.TB, dir string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	for _, f := range files {
 		if !slices.Contains([]string{"tester.json", ".tester.json.flk"}, f.Name()) {
 			t.Errorf("left behind: %s", f.Name())
@@ -260,7 +260,7 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 	}
 	b := openBox(t, dir, mailbox.Options{})
 	start := time.Now()
-	must(t, b.Append(t.Context(), numbered("next", 0)))
+	testenv.Must(t, b.Append(t.Context(), numbered("next", 0)))
 	took := time.Since(start)
 	got, twice := tally(t, path)
 	if got[sender] < acked || got[sender] > acked+1 || twice > 0 {
@@ -288,11 +288,11 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 				dir := t.TempDir()
 				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: atomicfile.Sync(rand.N(3))}.command()
 				out, err := cmd.StdoutPipe()
-				must(t, err)
-				must(t, cmd.Start())
+				testenv.Must(t, err)
+				testenv.Must(t, cmd.Start())
 				first := make([]byte, 1)
 				_, err = out.Read(first) // it is at work
-				must(t, err)
+				testenv.Must(t, err)
 				timer := time.AfterFunc(rand.N(20*time.Millisecond), func() { _ = cmd.Process.Kill() })
 				acked := acks(io.MultiReader(strings.NewReader(string(first)), out))
 				_ = cmd.Wait()
@@ -343,8 +343,8 @@ func TestKilledAmongOthers(t *testing.T) {
 				victim := fmt.Sprintf("victim%d", i)
 				cmd := child{Dir: dir, Sender: victim, Count: 1 << 30, Tier: tier}.command()
 				out, err := cmd.StdoutPipe()
-				must(t, err)
-				must(t, cmd.Start())
+				testenv.Must(t, err)
+				testenv.Must(t, cmd.Start())
 				timer := time.AfterFunc(20*time.Millisecond+rand.N(40*time.Millisecond), func() { _ = cmd.Process.Kill() })
 				acked[victim] = acks(out)
 				_ = cmd.Wait()
@@ -367,7 +367,7 @@ func TestKilledAmongOthers(t *testing.T) {
 			if twice > 0 {
 				t.Errorf("%d twice", twice)
 			}
-			must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("next", 0)))
+			testenv.Must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("next", 0)))
 			leftovers(t, dir)
 			testenv.Measured(t, "%d writers killed after %d acknowledged messages among %d that were not: 0 lost, 0 twice", len(acked), total, len(want))
 		})
@@ -428,11 +428,11 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			path := filepath.Join(dir, "tester.json")
-			must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("first", 0)))
+			testenv.Must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("first", 0)))
 			cmd := child{Dir: dir, Sender: "go", Count: 3, Tier: atomicfile.TierExchange, What: syscall.SIGSTOP, Step: step, Round: 1}.command()
 			out, err := cmd.StdoutPipe()
-			must(t, err)
-			must(t, cmd.Start())
+			testenv.Must(t, err)
+			testenv.Must(t, cmd.Start())
 			// Read before Wait, which closes the pipe.
 			acked := make(chan int, 1)
 			go func() { acked <- acks(out) }()
@@ -447,8 +447,8 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 			}
 			// Node writes again while the writer continues.
 			second := nodeScript(t, "sender.js", path, "node-b", strconv.Itoa(each), strconv.Itoa(stale))
-			must(t, second.Start())
-			must(t, cmd.Process.Signal(syscall.SIGCONT))
+			testenv.Must(t, second.Start())
+			testenv.Must(t, cmd.Process.Signal(syscall.SIGCONT))
 			if err := second.Wait(); err != nil {
 				t.Errorf("node: %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -34,12 +35,12 @@ func TestReadPrompt(t *testing.T) {
 	if again, err := mailbox.ReadPrompt(ctx, box); err != nil || again.Text != want {
 		t.Errorf("reading took something: %q, %v", again.Text, err)
 	}
-	must(t, box.MarkRead(ctx, p.IDs...))
+	testenv.Must(t, box.MarkRead(ctx, p.IDs...))
 	if p, err := mailbox.ReadPrompt(ctx, box); err != nil || p.Text != "" {
 		t.Errorf("after marking: %q, %v", p.Text, err)
 	}
 	all, err := box.Entries(ctx)
-	must(t, err)
+	testenv.Must(t, err)
 	p = mailbox.PromptOf(all[:0:0], nil)
 	if p.Text != "" {
 		t.Errorf("%q", p.Text)

@@ -59,9 +59,9 @@ func (m *model) mark(ids []mailbox.ID) {
 // check compares a store with the model.
 func (m *model) check(t *rapid.T, s mailbox.Store) {
 	all, err := s.Entries(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	unread, err := s.Unread(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	if len(all) != len(m.list) {
 		t.Fatalf("%d entries, want %d", len(all), len(m.list))
 	}
@@ -109,10 +109,10 @@ func TestStoresFollowTheModel(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention")}.With(atomicfile.TierAuto, rapid.SampledFrom([]atomicfile.Sync{atomicfile.SyncNone, atomicfile.SyncNone, atomicfile.SyncData, atomicfile.SyncFull}).Draw(t, "sync"))
 				dir, err := os.MkdirTemp("", "waggle-mailbox")
-				must(t, err)
+				testenv.Must(t, err)
 				defer os.RemoveAll(dir)
 				s, err := open(dir, o)
-				must(t, err)
+				testenv.Must(t, err)
 				m := &model{retention: o.Retention}
 				t.Repeat(map[string]func(*rapid.T){
 					"append": func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestStoresFollowTheModel(t *testing.T) {
 							batch = append(batch, e)
 							m.list = append(m.list, modelEntry{e, e.Read})
 						}
-						must(t, s.Append(t.Context(), batch...))
+						testenv.Must(t, s.Append(t.Context(), batch...))
 					},
 					"mark": func(t *rapid.T) {
 						ids := []mailbox.ID{{Hash: "gone", Occurrence: 1}}
@@ -131,13 +131,13 @@ func TestStoresFollowTheModel(t *testing.T) {
 								ids = append(ids, m.id(i))
 							}
 						}
-						must(t, s.MarkRead(t.Context(), ids...))
+						testenv.Must(t, s.MarkRead(t.Context(), ids...))
 						m.mark(ids)
 					},
 					"open again": func(t *rapid.T) {
 						if name != "memory" {
 							s, err = open(dir, o)
-							must(t, err)
+							testenv.Must(t, err)
 						}
 					},
 					"": func(t *rapid.T) { m.check(t, s) },

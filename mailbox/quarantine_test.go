@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -92,8 +93,8 @@ func TestQuarantineNames(t *testing.T) {
 	if got := get(t, b.Path()); got != "no mailbox" {
 		t.Errorf("the file became %q", got)
 	}
-	must(t, os.Remove(stamp+"-1000"))
-	must(t, b.Append(t.Context(), text("a")))
+	testenv.Must(t, os.Remove(stamp+"-1000"))
+	testenv.Must(t, b.Append(t.Context(), text("a")))
 	if got := get(t, stamp+"-1000"); got != "no mailbox" {
 		t.Errorf("the last name holds %q", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -20,7 +21,7 @@ func archived(t testing.TB, dir string) (numbers []string) {
 	t.Helper()
 	for _, f := range mustGlob(t, filepath.Join(dir, "*.jsonl")) {
 		list, err := mailbox.ReadArchived(f)
-		must(t, err)
+		testenv.Must(t, err)
 		for _, x := range textsOf(list) {
 			n, _, _ := strings.Cut(x, " ")
 			numbers = append(numbers, n)
@@ -47,17 +48,17 @@ func TestRotate(t *testing.T) {
 	o := mailbox.Options{Archive: mailbox.Archive{Dir: arch, Over: 8 << 10}}
 	b := openBox(t, dir, o)
 	twin := fat(100)
-	must(t, b.Append(t.Context(), twin, twin))
-	must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+	testenv.Must(t, b.Append(t.Context(), twin, twin))
+	testenv.Must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
 	unread := 0
 	for n := range 40 {
-		must(t, b.Append(t.Context(), fat(n)))
+		testenv.Must(t, b.Append(t.Context(), fat(n)))
 		if n%10 == 9 {
 			unread++
 			continue
 		}
 		list := unreadOf(t, b)
-		must(t, b.MarkRead(t.Context(), list[len(list)-1].ID))
+		testenv.Must(t, b.MarkRead(t.Context(), list[len(list)-1].ID))
 	}
 	if fi, err := os.Stat(b.Path()); err != nil || fi.Size() > 9<<10 {
 		t.Errorf("the mailbox has %d bytes, %v", fi.Size(), err)
@@ -93,9 +94,9 @@ func TestRotate(t *testing.T) {
 		}
 		b := openBox(t, other, o)
 		for n := range 30 {
-			must(t, b.Append(t.Context(), fat(n)))
+			testenv.Must(t, b.Append(t.Context(), fat(n)))
 		}
-		must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+		testenv.Must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
 		if _, err := os.Stat(filepath.Join(other, "mail")); err == nil {
 			t.Errorf("an archive was made for %+v", o)
 		}
@@ -111,10 +112,10 @@ func TestRotateFails(t *testing.T) {
 	b := openBox(t, dir, mailbox.Options{Archive: mailbox.Archive{Dir: filepath.Join(dir, "mail", "tester"), Over: 1 << 10},
 		Report: func(r mailbox.Report) { reports = append(reports, r) }})
 	for n := range 4 {
-		must(t, b.Append(t.Context(), fat(n)))
+		testenv.Must(t, b.Append(t.Context(), fat(n)))
 	}
 	for _, e := range entriesOf(t, b) {
-		must(t, b.MarkRead(t.Context(), e.ID))
+		testenv.Must(t, b.MarkRead(t.Context(), e.ID))
 	}
 	if got := len(entriesOf(t, b)); got != 4 || len(reports) == 0 {
 		t.Errorf("%d entries, reports %v", got, reports)
@@ -124,6 +125,6 @@ func TestRotateFails(t *testing.T) {
 func mustGlob(t testing.TB, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	must(t, err)
+	testenv.Must(t, err)
 	return names
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -80,15 +81,15 @@ func TestFileTime(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/bob.json": "[]"})
 	path := filepath.Join(b.Team, "inboxes", "bob.json")
 	at := time.Unix(1_700_000_000, 123_456_000)
-	must(t, os.Chtimes(path, at, at))
+	testenv.Must(t, os.Chtimes(path, at, at))
 	box, err := mailbox.Dir{Path: filepath.Dir(path)}.Open("bob", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	for what, s := range map[string]mailbox.Store{"a box": box, "one that may move": openIn(t, b, "bob", mailbox.Options{})} {
 		if got := mailbox.FileTime(s); got != at.UnixNano() {
 			t.Errorf("%s: %d, want %d", what, got, at.UnixNano())
 		}
 	}
-	must(t, os.Remove(path))
+	testenv.Must(t, os.Remove(path))
 	mixed := team(t, map[string]string{"inboxes/bob.json": "[" + e1 + "]", "mailbox/bob.jsonl": line("x") + "\n"})
 	for what, s := range map[string]mailbox.Store{"no file": box, "memory": mailbox.NewMemory(mailbox.Options{}), "two files": openIn(t, mixed, "bob", mailbox.Options{})} {
 		if got := mailbox.FileTime(s); got != 0 {
@@ -105,8 +106,8 @@ func TestMissing(t *testing.T) {
 	if gone, err := mailbox.Missing(t.Context(), m, a); err != nil || len(gone) != 1 {
 		t.Errorf("of an empty mailbox: %v, %v", gone, err)
 	}
-	must(t, m.Append(t.Context(), a, b))
-	must(t, m.MarkRead(t.Context(), entriesOf(t, m)[1].ID))
+	testenv.Must(t, m.Append(t.Context(), a, b))
+	testenv.Must(t, m.MarkRead(t.Context(), entriesOf(t, m)[1].ID))
 	gone, err := mailbox.Missing(t.Context(), m, c, a, b, a, c)
 	if err != nil || len(gone) != 3 || gone[0].Text != "c" || gone[1].Text != "a" || gone[2].Text != "c" {
 		t.Errorf("%v, %v", gone, err)

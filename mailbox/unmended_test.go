@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -18,12 +19,12 @@ func TestUnmended(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ann.json")
-			must(t, os.WriteFile(path, []byte(c.file), 0o600))
+			testenv.Must(t, os.WriteFile(path, []byte(c.file), 0o600))
 			var reports []mailbox.Report
 			b, err := mailbox.Dir{Path: dir}.Open("ann", mailbox.Options{Unmended: true, Report: func(r mailbox.Report) { reports = append(reports, r) }})
-			must(t, err)
+			testenv.Must(t, err)
 			entries, err := b.Entries(t.Context())
-			must(t, err)
+			testenv.Must(t, err)
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Envelope.Text)
@@ -46,7 +47,7 @@ func TestUnmended(t *testing.T) {
 			if len(entries) == 0 {
 				return
 			}
-			must(t, b.MarkRead(t.Context(), entries[0].ID))
+			testenv.Must(t, b.MarkRead(t.Context(), entries[0].ID))
 			if kept, _ := filepath.Glob(path + ".corrupt-*"); len(kept) != 1 {
 				t.Errorf("who writes kept %v", kept)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -72,10 +73,10 @@ func TestValidateAcceptsOurs(t *testing.T) {
 	t.Parallel()
 	dir := mailbox.Dir{Path: filepath.Join(t.TempDir(), "inboxes")}
 	box, err := dir.Open("w", mailbox.Options{})
-	must(t, err)
-	must(t, box.Append(t.Context(), protocol.Envelope{From: "a", Text: "hi", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: "m", Summary: "s", Color: "blue"}))
+	testenv.Must(t, err)
+	testenv.Must(t, box.Append(t.Context(), protocol.Envelope{From: "a", Text: "hi", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: "m", Summary: "s", Color: "blue"}))
 	data, err := os.ReadFile(box.Path())
-	must(t, err)
+	testenv.Must(t, err)
 	if got := mailbox.Validate(data); len(got) > 0 {
 		t.Errorf("%v\n%s", got, data)
 	}
@@ -92,9 +93,9 @@ func FuzzValidate(f *testing.F) {
 		}
 		// A valid mailbox is read without an error.
 		path := filepath.Join(t.TempDir(), "w.json")
-		must(t, os.WriteFile(path, data, 0o600))
+		testenv.Must(t, os.WriteFile(path, data, 0o600))
 		box, err := mailbox.Dir{Path: filepath.Dir(path)}.Open("w", mailbox.Options{Report: func(r mailbox.Report) { t.Errorf("%q was repaired: %s", data, r.What) }})
-		must(t, err)
+		testenv.Must(t, err)
 		entries, err := box.Entries(t.Context())
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -14,9 +15,9 @@ import (
 // place to watch.
 func TestWatchFromNowhere(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	must(t, os.Mkdir(gone, 0o700))
+	testenv.Must(t, os.Mkdir(gone, 0o700))
 	t.Chdir(gone)
-	must(t, os.Remove(gone))
+	testenv.Must(t, os.Remove(gone))
 	if nudges, err := mailbox.Watch(t.Context(), mailbox.WatchOptions{}, "sub"); err == nil || nudges != nil {
 		t.Errorf("%v, %v", nudges, err)
 	}

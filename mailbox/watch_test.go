@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/caught"
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 )
 
@@ -21,7 +22,7 @@ func watch(t *testing.T, o mailbox.WatchOptions, dirs ...string) (nudges <-chan 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	nudges, err := mailbox.Watch(ctx, o, dirs...)
-	must(t, err)
+	testenv.Must(t, err)
 	if cap(nudges) != 1 {
 		t.Errorf("%d values wait to be received", cap(nudges))
 	}
@@ -93,7 +94,7 @@ func TestWatchEvents(t *testing.T) {
 		b = openBox(t, two, mailbox.Options{}.With(tier, atomicfile.SyncNone))
 		for range 3 {
 			drain(nudges)
-			must(t, b.Append(t.Context(), text("x")))
+			testenv.Must(t, b.Append(t.Context(), text("x")))
 			await(t, nudges, "an append")
 		}
 	}
@@ -110,7 +111,7 @@ func TestWatchEvents(t *testing.T) {
 		"lines": func() error { return os.WriteFile(filepath.Join(one, "x.jsonl"), []byte("{}"), 0o600) },
 	} {
 		drain(nudges)
-		must(t, change())
+		testenv.Must(t, change())
 		await(t, nudges, what)
 	}
 }
@@ -121,8 +122,8 @@ func TestWatchJournal(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	top := t.TempDir()
 	leader, inboxes := filepath.Join(top, "journal", "leader"), filepath.Join(top, "journal", "inboxes")
-	must(t, os.MkdirAll(leader, 0o700))
-	must(t, os.MkdirAll(inboxes, 0o700))
+	testenv.Must(t, os.MkdirAll(leader, 0o700))
+	testenv.Must(t, os.MkdirAll(inboxes, 0o700))
 	nudges, pending, stop := watchUntil(t, "00000001.jsonl", leader, inboxes)
 	defer stop()
 	put(t, filepath.Join(leader, "certain.json"), "{}")
@@ -144,12 +145,12 @@ func TestWatchFilters(t *testing.T) {
 	nudges, pending, stop := watchUntil(t, "last.json", dir)
 	defer stop()
 	release, err := atomicfile.Lock(t.Context(), filepath.Join(dir, "tester.json"), atomicfile.Options{})
-	must(t, err)
-	must(t, release())
+	testenv.Must(t, err)
+	testenv.Must(t, release())
 	put(t, filepath.Join(dir, ".tester.json.0123abcd.tmp"), "[]")
 	put(t, filepath.Join(dir, "tester.json.corrupt-1"), "[]")
 	put(t, filepath.Join(dir, ".tester.json"), "[]")
-	must(t, os.Chmod(filepath.Join(dir, "tester.json"), 0o640))
+	testenv.Must(t, os.Chmod(filepath.Join(dir, "tester.json"), 0o640))
 	put(t, filepath.Join(dir, "last.json"), "[]")
 	await(t, nudges, "mail")
 	if n := <-pending; n > 0 {
@@ -177,7 +178,7 @@ func TestWatchClockAndLateDirectories(t *testing.T) {
 	defer stop2()
 	// The directory is found at a tick; events from it arrive well before the next tick.
 	for _, what := range []string{"new", "replaced"} {
-		must(t, os.MkdirAll(dir, 0o700))
+		testenv.Must(t, os.MkdirAll(dir, 0o700))
 		await(t, slow, "the clock")
 		await(t, slow, "the clock again")
 		drain(slow)
@@ -185,7 +186,7 @@ func TestWatchClockAndLateDirectories(t *testing.T) {
 		put(t, filepath.Join(dir, "x.json"), "[]")
 		await(t, slow, "an event in the directory")
 		t.Logf("%s directory: nudged %v after the change, the clock ticks every %v", what, time.Since(start), interval)
-		must(t, os.Rename(dir, dir+"-"+what))
+		testenv.Must(t, os.Rename(dir, dir+"-"+what))
 	}
 }
 
@@ -208,7 +209,7 @@ func TestWatchCoalesces(t *testing.T) {
 	defer stop()
 	b := openBox(t, dir, mailbox.Options{})
 	for range 100 {
-		must(t, b.Append(t.Context(), text("x")))
+		testenv.Must(t, b.Append(t.Context(), text("x")))
 	}
 	put(t, filepath.Join(dir, "last"), "")
 	n := <-handled
@@ -225,7 +226,7 @@ func TestWatchFalls(t *testing.T) {
 	fell := make(chan error, 1)
 	nudges, err := mailbox.Watch(t.Context(), mailbox.WatchOptions{Interval: time.Hour, Match: func(string) bool { panic("no such luck") },
 		Fell: func(err error) { fell <- err }}, dir)
-	must(t, err)
+	testenv.Must(t, err)
 	put(t, filepath.Join(dir, "ann.json"), "[]")
 	select {
 	case err := <-fell:

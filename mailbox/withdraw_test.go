@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -14,9 +15,9 @@ import (
 func withdrawers(t *testing.T) map[string]mailbox.Store {
 	t.Helper()
 	box, err := mailbox.Dir{Path: t.TempDir()}.Open("ann", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	lines, err := mailbox.Dir{Path: t.TempDir(), Layout: mailbox.JSONL}.Open("ann", mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	return map[string]mailbox.Store{"box": box, "lines": lines, "memory": mailbox.NewMemory(mailbox.Options{})}
 }
 
@@ -34,10 +35,10 @@ func TestWithdraw(t *testing.T) {
 			if gone, err := w.Withdraw(ctx, mailbox.ID{Hash: envs[0].Hash(), Occurrence: 1}); err != nil || len(gone) > 0 {
 				t.Fatalf("from nothing: %v, %v", gone, err)
 			}
-			must(t, box.Append(ctx, envs...))
+			testenv.Must(t, box.Append(ctx, envs...))
 			es, err := box.Entries(ctx)
-			must(t, err)
-			must(t, box.MarkRead(ctx, es[1].ID))
+			testenv.Must(t, err)
+			testenv.Must(t, box.MarkRead(ctx, es[1].ID))
 			gone, err := w.Withdraw(ctx, es[0].ID, es[1].ID, es[2].ID, mailbox.ID{Hash: "none", Occurrence: 1})
 			if err != nil || !slices.Equal(gone, []mailbox.ID{es[0].ID, es[2].ID}) {
 				t.Errorf("gone %v, %v", gone, err)
@@ -61,10 +62,10 @@ func TestWithdrawOrRead(t *testing.T) {
 			ctx := t.Context()
 			const n = 30
 			for i := range n {
-				must(t, box.Append(ctx, protocol.Envelope{From: "bob", Text: "words", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)}))
+				testenv.Must(t, box.Append(ctx, protocol.Envelope{From: "bob", Text: "words", Timestamp: "2026-01-01T00:00:00.000Z", MsgID: fmt.Sprint(i)}))
 			}
 			es, err := box.Entries(ctx)
-			must(t, err)
+			testenv.Must(t, err)
 			back := make([]bool, n)
 			var wg sync.WaitGroup
 			wg.Go(func() {
@@ -86,7 +87,7 @@ func TestWithdrawOrRead(t *testing.T) {
 			wg.Wait()
 			left := map[string]bool{}
 			rest, err := box.Entries(ctx)
-			must(t, err)
+			testenv.Must(t, err)
 			for _, e := range rest {
 				left[e.Envelope.MsgID] = e.Envelope.Read
 			}

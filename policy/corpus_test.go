@@ -25,7 +25,7 @@ func (c corpusText) name() string { return fmt.Sprintf("%s/%d", c.group, c.line)
 func readCorpus(t *testing.T, file string) []corpusText {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", file))
-	must(t, err)
+	testenv.Must(t, err)
 	var all []corpusText
 	group := ""
 	for i, line := range strings.Split(string(raw), "\n") {

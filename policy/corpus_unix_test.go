@@ -115,7 +115,7 @@ func TestDenyCorpusReaches(t *testing.T) {
 			for ; tries > 0 && !reaches; tries-- {
 				dir := t.TempDir()
 				work, mark := filepath.Join(dir, "work"), filepath.Join(dir, "mark")
-				must(t, os.CopyFS(work, os.DirFS(template)))
+				testenv.Must(t, os.CopyFS(work, os.DirFS(template)))
 				writeFile(t, filepath.Join(work, "bin", "rm"), strings.ReplaceAll(fakeRm, "MARK", mark), 0o755)
 				if out, err = runScratch(work, env(work), c.text); errors.Is(err, exec.ErrNotFound) {
 					t.Skip(err)
@@ -169,6 +169,6 @@ func runScratch(dir string, env []string, text string) (string, error) {
 
 func writeFile(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must(t, testenv.WriteFile(name, []byte(text), mode))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	testenv.Must(t, testenv.WriteFile(name, []byte(text), mode))
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // TestLikeOf: calls are alike when their inputs are equal, or begin with the same words and have
@@ -10,9 +12,7 @@ import (
 func TestLikeOf(t *testing.T) {
 	bash := func(command string) Call {
 		in, err := json.Marshal(map[string]string{"command": command})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return Call{Tool: "Bash", Input: in, Cwd: "/w"}
 	}
 	raw := func(tool, in string) Call { return Call{Tool: tool, Input: []byte(in), Cwd: "/w"} }

@@ -24,11 +24,11 @@ func genSegments(t *rapid.T, label string, names ...string) string {
 // growRandom makes p, the project, h, the home, l -> p, and files, directories and
 // links with random names below them.
 func growRandom(t *rapid.T, root string) {
-	must(t, os.Mkdir(root, 0o700))
+	testenv.Must(t, os.Mkdir(root, 0o700))
 	for _, dir := range []string{"p", "h"} {
-		must(t, os.Mkdir(filepath.Join(root, dir), 0o700))
+		testenv.Must(t, os.Mkdir(filepath.Join(root, dir), 0o700))
 	}
-	must(t, os.Symlink("p", filepath.Join(root, "l")))
+	testenv.Must(t, os.Symlink("p", filepath.Join(root, "l")))
 	for range rapid.IntRange(1, 9).Draw(t, "entries") {
 		at := filepath.Join(root, rapid.SampledFrom([]string{"p", "p", "h"}).Draw(t, "in"), genSegments(t, "entry", "a", "b", "c"))
 		if os.MkdirAll(filepath.Dir(at), 0o700) != nil {
@@ -105,7 +105,7 @@ func TestLinksProperty(t *testing.T) {
 			}
 			rest := rapid.SampledFrom([]string{"", "/**", "/*"}).Draw(t, "rest")
 			rule, err := policy.ParseRule("Write(" + base + rest + ")")
-			must(t, err)
+			testenv.Must(t, err)
 			file := genSegments(t, "path", "a", "b", "c", "..", "a", "b")
 			if rapid.Bool().Draw(t, "absolute path") {
 				file = root + "/" + genSegments(t, "path", "p", "l", "h", "a", "b", "c")

@@ -16,7 +16,7 @@ import (
 func realTemp(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	return dir
 }
 
@@ -160,7 +160,7 @@ func TestPathCases(t *testing.T) {
 			recorded = append(recorded, j)
 		}
 	}
-	must(t, os.RemoveAll(filepath.Join(root, "proj")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(root, "proj")))
 	for _, j := range recorded {
 		if v := j.p.Judge(j.c); v.Decision != j.want {
 			t.Errorf("%s, from the record: %+v, want %s", j.name, v, j.want)
@@ -193,7 +193,7 @@ func TestLinksOfCommands(t *testing.T) {
 		{"cp a.go in/b.go", "Bash(danger:*)", allow, policy.RiskMedium},
 	} {
 		raw, err := json.Marshal(map[string]string{"command": c.text})
-		must(t, err)
+		testenv.Must(t, err)
 		call := policy.Call{Tool: "Bash", Input: raw, Cwd: root + "/proj", Links: realpath.Disk{}}
 		p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules(c.deny)}
 		if v := p.Judge(call); v.Decision != c.want {

@@ -17,7 +17,7 @@ func TestJudgeNesting(t *testing.T) {
 	for _, part := range []string{"(", "((", "$(", "$((a?", "$[", "{ ", "${a[", "f()", "if "} {
 		text := strings.Repeat(part, 16<<10/len(part))
 		input, err := json.Marshal(map[string]string{"command": text})
-		must(t, err)
+		testenv.Must(t, err)
 		var v policy.Verdict
 		took := testenv.CPU(func() { v = p.Judge(policy.Call{Tool: "Bash", Input: input, Cwd: "/w"}) })
 		if v.Decision != policy.Ask {
@@ -34,7 +34,7 @@ func TestJudgeNesting(t *testing.T) {
 		"ls '" + strings.Repeat(")", 100) + strings.Repeat("(", 60) + "'": policy.Allow,
 	} {
 		input, err := json.Marshal(map[string]string{"command": text})
-		must(t, err)
+		testenv.Must(t, err)
 		if v := p.Judge(policy.Call{Tool: "Bash", Input: input, Cwd: "/w"}); v.Decision != want {
 			t.Errorf("%.40q: %s, %s", text, v.Decision, v.Why)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 
@@ -81,7 +82,7 @@ func TestOwn(t *testing.T) {
 		{"rm -rf build", "", before, denied, "", true},
 	} {
 		in, err := json.Marshal(map[string]string{"command": c.text})
-		must(t, err)
+		testenv.Must(t, err)
 		call := policy.Call{Tool: "Bash", Input: in, Cwd: "/w", Stdin: c.stdin, Own: c.own, Env: []string{"WAGGLE_TASK_ID=1"}}
 		p := policy.Policy{}
 		if c.rules {

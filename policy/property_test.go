@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 
@@ -122,7 +124,7 @@ func genCall() *rapid.Generator[policy.Call] {
 			in["url"] = rapid.SampledFrom([]string{"https://x.org/", "http://a.x.org", "https://y.org", "x.org", "https://x.org@y.org"}).Draw(t, "url")
 		}
 		raw, err := json.Marshal(in)
-		must(t, err)
+		testenv.Must(t, err)
 		return policy.Call{Tool: tool, Input: raw, Cwd: cwd}
 	})
 }
@@ -311,12 +313,4 @@ func TestSuggestionsAllow(t *testing.T) {
 			}
 		}
 	})
-}
-
-// must ends a test or a case of a property at an error.
-func must(t rapid.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/protocol"
 )
@@ -68,9 +69,9 @@ func sendCallers(t *testing.T) (callers []sendCaller) {
 			continue
 		}
 		text, err := os.ReadFile(name)
-		must(t, err)
+		testenv.Must(t, err)
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
-		must(t, err)
+		testenv.Must(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {

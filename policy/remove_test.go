@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/realpath"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestRemoves(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.go", "b.txt", "src/x.go", "src/y.o", "src/CLAUDE.md", "build/app", ".gitattributes"} {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	if err := os.Symlink("/etc", filepath.Join(dir, "out")); err != nil {
 		t.Skip(err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/protocol"
 )
@@ -189,13 +191,13 @@ func TestPolicyJSON(t *testing.T) {
 		Allow: policy.MustRules("Read", "Bash(go test:*)"), Deny: policy.MustRules("Bash(rm -rf:*)"),
 	}
 	raw, err := json.Marshal(p)
-	must(t, err)
+	testenv.Must(t, err)
 	want := `{"version":9007199254740993,"mode":"plan","allow":["Read","Bash(go test:*)"],"deny":["Bash(rm -rf:*)"]}`
 	if string(raw) != want {
 		t.Errorf("wrote %s", raw)
 	}
 	var back policy.Policy
-	must(t, json.Unmarshal(raw, &back))
+	testenv.Must(t, json.Unmarshal(raw, &back))
 	if diff := cmp.Diff(p, back); diff != "" {
 		t.Error(diff)
 	}

@@ -81,7 +81,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 			tries++
 			text := composed(random, 1+random.IntN(3))
 			raw, err := json.Marshal(map[string]string{"command": text})
-			must(t, err)
+			testenv.Must(t, err)
 			if (policy.Policy{Mode: mode}).Judge(policy.Call{Tool: "Bash", Input: raw, Cwd: work}).Decision != policy.Allow {
 				continue
 			}
@@ -97,7 +97,7 @@ func TestWhatIsAllowedRuns(t *testing.T) {
 				t.Fatalf("mode %s allows %q, which changes %s", mode, text, changed)
 			}
 			if mode == policy.ModeAcceptEdits {
-				must(t, os.RemoveAll(work))
+				testenv.Must(t, os.RemoveAll(work))
 				fill()
 			}
 		}
@@ -124,7 +124,7 @@ func changes(t *testing.T, dir string, tree map[string]string, edits bool) (chan
 		seen++
 		return err
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	outside := 0
 	for name := range tree {
 		if !strings.HasPrefix(name, "work/") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 )
 
@@ -45,9 +46,9 @@ func TestWhatIsRead(t *testing.T) {
 	} {
 		p := policy.Policy{Allow: rulesOf(c.allow), Deny: rulesOf(c.deny)}
 		inside, err := json.Marshal(map[string]string{"command": c.text, "stdin": c.stdin})
-		must(t, err)
+		testenv.Must(t, err)
 		beside, err := json.Marshal(map[string]string{"command": c.text})
-		must(t, err)
+		testenv.Must(t, err)
 		for _, call := range []policy.Call{{Tool: "Bash", Input: inside, Cwd: "/work"}, {Tool: "Bash", Input: beside, Cwd: "/work", Stdin: c.stdin},
 			{Tool: "Bash", Input: inside, Cwd: "/work", Stdin: c.stdin}} {
 			if v := p.Judge(call); v.Decision != c.want {
@@ -119,7 +120,7 @@ func TestCommands(t *testing.T) {
 		". ./env.sh && go test ./x": {{Name: ".", Script: "./env.sh"}, {Name: "go"}},
 	} {
 		in, err := json.Marshal(map[string]string{"command": text})
-		must(t, err)
+		testenv.Must(t, err)
 		got := policy.Commands(policy.Call{Tool: "Bash", Input: in})
 		if len(got) != len(want) {
 			t.Errorf("%s: %v, want %v", text, got, want)

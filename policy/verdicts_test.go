@@ -43,10 +43,10 @@ func TestVerdicts(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "verdicts.txt")
 	if *update {
-		must(t, os.WriteFile(path, []byte(b.String()), 0o666))
+		testenv.Must(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	}
 	want, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); d != "" {
 		t.Errorf("%s differs; -update writes it anew:\n%s", path, d)
 	}

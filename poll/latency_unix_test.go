@@ -163,17 +163,13 @@ func serveWay(tb testing.TB, way, dir string, e endpoint) (at, key string) {
 	case "uds", "uds-dial":
 		place := transport.SocketDirs{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
 		s, err := transport.Listen(transport.SocketOptions{Dirs: place, Name: "ann", Team: "api", Host: e, Rand: rand.Reader, Now: time.Now})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.Must(tb, err)
 		tb.Cleanup(func() { s.Close() })
 		wg.Go(func() { s.Serve(ctx) })
 		return s.Path(), place.Keys
 	case "http":
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.Must(tb, err)
 		// The endpoint is another process than the receiver: it wakes nobody.
 		h := transport.NewWeb(transport.WebOptions{Host: endpoint{e.box, make(chan struct{}, 1)}, Token: "secret", Now: time.Now})
 		wg.Go(func() { transport.ServeWeb(ctx, ln, h, "", "") })
@@ -189,13 +185,9 @@ func fill(tb testing.TB, box mailbox.Store, kept int, w *waiter) {
 	for i := range kept {
 		envs = append(envs, protocol.Envelope{From: "eve", Text: "the tests are green", Timestamp: protocol.FormatTime(time.Unix(int64(i), 0)), MsgV: 1, MsgID: fmt.Sprint("kept", i), Type: "message", Read: true})
 	}
-	if err := box.Append(context.Background(), envs...); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, box.Append(context.Background(), envs...))
 	entries, err := box.Entries(context.Background())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	for _, e := range entries {
 		w.taken[e.ID.String()] = 1
 	}
@@ -208,18 +200,12 @@ func fill(tb testing.TB, box mailbox.Store, kept int, w *waiter) {
 func measure(tb testing.TB, way string, kept, n int) []time.Duration {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "wl")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	inboxes := filepath.Join(dir, "inboxes")
-	if err := os.Mkdir(inboxes, 0o700); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, os.Mkdir(inboxes, 0o700))
 	box, err := mailbox.Dir{Path: inboxes}.Create("ann", mailbox.Options{Retention: mailbox.Prune})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	w := &waiter{taken: map[string]int{}}
 	fill(tb, box, kept, w)
 	e := endpoint{box, make(chan struct{}, 1)}
@@ -228,9 +214,7 @@ func measure(tb testing.TB, way string, kept, n int) []time.Duration {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	nudges, err := mailbox.Watch(ctx, mailbox.WatchOptions{}, inboxes)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), senderEnv+"="+strings.Join([]string{way, at, key}, "\n"))
 	cmd.Stderr = os.Stderr
@@ -238,18 +222,14 @@ func measure(tb testing.TB, way string, kept, n int) []time.Duration {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	p := poll.Poller{Name: "ann", Box: box, Machine: w, Mark: true}
 	late := time.NewTimer(5 * time.Minute)
 	defer late.Stop()
 	pause := time.NewTicker(time.Millisecond) // so that the receiver waits when the next one comes
 	defer pause.Stop()
 	for sent := 0; w.count() < n; {
-		if err := p.Pass(ctx); err != nil {
-			tb.Fatal(err)
-		}
+		testenv.Must(tb, p.Pass(ctx))
 		if sent == w.count() && sent < n {
 			<-pause.C
 			fmt.Fprintln(in)
@@ -263,9 +243,7 @@ func measure(tb testing.TB, way string, kept, n int) []time.Duration {
 		}
 	}
 	in.Close()
-	if err := cmd.Wait(); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, cmd.Wait())
 	cancel()
 	for range nudges { // until the watcher has ended
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"waggle/boxes"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -27,9 +28,7 @@ func TestMint(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		mint, err := m.Mint()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !mint.Now.Equal(at) || mint.Now.Location() != time.UTC {
 			t.Fatalf("now is %v, want %v in UTC", mint.Now, at)
 		}
@@ -59,9 +58,7 @@ func TestNonceIsEven(t *testing.T) {
 	const nonces = 20_000
 	for range nonces {
 		s, err := m.Nonce()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, c := range s {
 			n[c]++
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -87,9 +88,7 @@ func say(label, from string) protocol.Envelope {
 func ask(t *testing.T, label, from string, p protocol.Payload) protocol.Envelope {
 	t.Helper()
 	text, err := protocol.Encode(p, protocol.DialectWire)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	e := say(label, from)
 	e.Text = text
 	return e
@@ -99,14 +98,10 @@ func ask(t *testing.T, label, from string, p protocol.Payload) protocol.Envelope
 func setup(t *testing.T, entries ...protocol.Envelope) (*poll.Poller, *of) {
 	t.Helper()
 	box := mailbox.NewMemory(mailbox.Options{})
-	if err := box.Append(t.Context(), entries...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, box.Append(t.Context(), entries...))
 	m := &of{standing: map[string]poll.Standing{}, byID: map[string]string{}, refuse: map[string]error{}, fail: map[string]error{}}
 	es, err := box.Entries(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, e := range es {
 		m.byID[e.ID.String()] = label(e.Envelope)
 	}
@@ -132,9 +127,7 @@ func (m *of) want(t *testing.T, want ...string) {
 // order, and marked only after everything.
 func TestPassOrder(t *testing.T) {
 	p, m := setup(t, mixed(t)...)
-	if err := p.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Pass(t.Context()))
 	m.want(t, "refresh", "receive down", "receive idle1", "receive idle2", "receive idle3", "apply", "deliver chat1,chat2",
 		"mark down", "mark idle1", "mark idle2", "mark idle3", "mark chat1", "mark chat2")
 }
@@ -144,9 +137,7 @@ func TestPassBusy(t *testing.T) {
 	p, m := setup(t, say("chat1", "bob"))
 	m.busy = true
 	for range 2 {
-		if err := p.Pass(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, p.Pass(t.Context()))
 		m.want(t, "refresh", "apply", "deliver chat1")
 	}
 	es, err := p.Box.Unread(t.Context())
@@ -161,9 +152,7 @@ func TestPassStanding(t *testing.T) {
 	read := func(e protocol.Envelope) protocol.Envelope { e.Read = true; return e }
 	p, m := setup(t, read(say("new but read", "bob")), say("owned", "bob"), read(say("owned and read", "bob")), say("old", "bob"))
 	m.standing["owned"], m.standing["owned and read"], m.standing["old"] = poll.Owned, poll.Owned, poll.Old
-	if err := p.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Pass(t.Context()))
 	m.want(t, "refresh", "apply", "deliver new but read", "mark owned", "mark new but read")
 }
 
@@ -171,9 +160,7 @@ func TestPassStanding(t *testing.T) {
 func TestPassUnreadable(t *testing.T) {
 	p, m := setup(t, say("chat1", "bob"))
 	p.Box = broken{p.Box}
-	if err := p.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Pass(t.Context()))
 	m.want(t, "refresh", "apply", "deliver chat1", "mark chat1")
 }
 
@@ -189,9 +176,7 @@ func (b broken) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 func TestPassNotOurs(t *testing.T) {
 	p, m := setup(t, mixed(t)...)
 	p.Mark = false
-	if err := p.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Pass(t.Context()))
 	if slices.ContainsFunc(m.did, func(s string) bool { return strings.HasPrefix(s, "mark") }) {
 		t.Errorf("marked in a mailbox that is not ours: %v", m.did)
 	}
@@ -239,9 +224,7 @@ func TestPassMarkFails(t *testing.T) {
 func TestPassLater(t *testing.T) {
 	p, m := setup(t, mixed(t)...)
 	m.refuse["idle1"] = fmt.Errorf("journal of bob: %w", poll.ErrLater)
-	if err := p.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, p.Pass(t.Context()))
 	m.want(t, "refresh", "receive down", "receive idle1", "receive idle2", "apply", "deliver chat1,chat2",
 		"mark down", "mark idle2", "mark chat1", "mark chat2")
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/mailbox"
 	"waggle/message"
@@ -112,9 +113,7 @@ func TestSettled(t *testing.T) {
 					unread[e.ID.String()] = !e.Envelope.Read
 				}
 				for range 2 { // the second marks what a pass that was given it did
-					if err := p.Pass(context.Background()); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, p.Pass(context.Background()))
 				}
 				for _, e := range s.entries {
 					id := e.ID.String()
@@ -126,9 +125,7 @@ func TestSettled(t *testing.T) {
 					}
 				}
 				l.asked = 0
-				if err := p.Pass(context.Background()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, p.Pass(context.Background()))
 				want := 0 // old and unread: it may become something to mark
 				for i, e := range s.entries {
 					if !e.Envelope.Read {

@@ -167,9 +167,7 @@ func BenchmarkEnvelope(b *testing.B) {
 		}
 	})
 	e, err := protocol.ParseEnvelope(entry)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(entry)))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"waggle/internal/caught"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -156,7 +157,7 @@ func TestRunOutput(t *testing.T) {
 	runs(t, helper(t, nil, spawntest.ModeFlood, "3145745"), spawn.Exit{})
 
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	must(t, err)
+	testenv.Must(t, err)
 	defer f.Close()
 	runs(t, helper(t, f, spawntest.ModeFlood, "3145745"), spawn.Exit{})
 	if fi, err := f.Stat(); err != nil || fi.Size() != n {
@@ -393,11 +394,11 @@ func TestRunWaitsForOutput(t *testing.T) {
 // TestRunErrors: stderr goes to a file of its own, and stays out of the output.
 func TestRunErrors(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "errors"))
-	must(t, err)
+	testenv.Must(t, err)
 	defer f.Close()
 	var out strings.Builder
 	_, err = spawn.Command{Argv: []string{"/bin/sh", "-c", "echo a; echo b >&2"}, Output: &out, Errors: f}.Run(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	if errs, err := os.ReadFile(f.Name()); err != nil || string(errs) != "b\n" || out.String() != "a\n" {
 		t.Errorf("output %q, errors %q, %v", out.String(), errs, err)
 	}

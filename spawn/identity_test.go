@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -22,7 +23,7 @@ func TestIdentifySelf(t *testing.T) {
 		t.Errorf("self: %+v, alive %v", id, id.Alive())
 	}
 	b, err := json.Marshal(id)
-	must(t, err)
+	testenv.Must(t, err)
 	var back spawn.Identity
 	if err := json.Unmarshal(b, &back); err != nil || back != id {
 		t.Errorf("%s came back as %+v, %v", b, back, err)
@@ -110,7 +111,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("ancestors %+v continue as %+v, %v", up, above, err)
 		}
 		below, err := spawn.Descendants(self.PID)
-		must(t, err)
+		testenv.Must(t, err)
 		i, j := slices.Index(below, p.Identity()), slices.Index(below, child)
 		if i < 0 || j < i {
 			t.Errorf("descendants %+v: parent at %d, child at %d", below, i, j)

@@ -39,7 +39,7 @@ func TestInProcessPanics(t *testing.T) {
 			t.Errorf("%s: stop of what has ended: %q, %v", mode, rung, err)
 		}
 		log, err := os.ReadFile(spec.Log)
-		must(t, err)
+		testenv.Must(t, err)
 		if mode == spawntest.ModePanic && !strings.Contains(string(log), "spawntest.Inside(") {
 			t.Errorf("no stack in the log:\n%s", log)
 		}
@@ -60,7 +60,7 @@ func TestInProcessStubborn(t *testing.T) {
 		return spawn.Exit{}
 	})
 	p, err := b.Start(t.Context(), spawntest.Spec(t, spawntest.ModeBlock))
-	must(t, err)
+	testenv.Must(t, err)
 	ms := time.Millisecond
 	if rung, err := p.Stop(t.Context(), spawn.Grace{Term: ms, Kill: ms}); rung != "" || !errors.Is(err, spawn.ErrStillAlive) {
 		t.Errorf("stop: %q, %v", rung, err)
@@ -99,9 +99,9 @@ func TestInsideIsNotEnded(t *testing.T) {
 	host := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock)).Identity()
 	id := spawn.Identity{PID: host.PID, PGID: host.PGID, SID: host.SID, Start: host.Start, Boot: host.Boot, Inside: true}
 	record, err := json.Marshal(id)
-	must(t, err)
+	testenv.Must(t, err)
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env, cmd.Stdin, cmd.Stderr = []string{scenarioEnv + "=stop"}, strings.NewReader(string(record)), os.Stderr
 	if out, err := cmd.Output(); err != nil || string(out) != " true\n true\n" {
@@ -127,9 +127,7 @@ func startCost(b *testing.B, backend spawn.Backend) {
 	spec := spawntest.Spec(b, spawntest.ModeExit, "0")
 	for b.Loop() {
 		p, err := backend.Start(b.Context(), spec)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		<-p.Done()
 	}
 }
@@ -151,7 +149,7 @@ func TestStartCost(t *testing.T) {
 		for range n {
 			began := time.Now()
 			p, err := backend.Start(t.Context(), spec)
-			must(t, err)
+			testenv.Must(t, err)
 			took = append(took, time.Since(began))
 			<-p.Done()
 		}

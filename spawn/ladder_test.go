@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waggle/internal/test/testenv"
 )
 
 // patient is a process of a bubble: it takes a time to end by SIGTERM, and one to end by
@@ -149,9 +151,7 @@ func TestNobodySeen(t *testing.T) {
 // whether the recorded process leads its group or not.
 func TestOnePicture(t *testing.T) {
 	id, err := Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	other := id
 	other.PGID = id.PID + 1 // not the leader of its group
 	for name, target := range map[string]pictured{"leader": group{id}, "another": groupOf(other)} {

@@ -39,18 +39,10 @@ func TestMain(m *testing.M) {
 
 func TestBackend(t *testing.T) { spawntest.TestBackend(t, processBackend) }
 
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func identify(t testing.TB, pid int) spawn.Identity {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	must(t, err)
+	testenv.Must(t, err)
 	return id
 }
 
@@ -68,7 +60,7 @@ func refuses(t *testing.T, id spawn.Identity) {
 // start starts a program that the test waits for itself.
 func start(t testing.TB, cmd *exec.Cmd) spawn.Identity {
 	t.Helper()
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	return identify(t, cmd.Process.Pid)
 }
 

@@ -35,11 +35,11 @@ func TestOrphansOfAnotherNamespace(t *testing.T) {
 	spawntest.Ready(t, in, 1)
 	here := spawntest.Ready(t, out, 1)[spawntest.ModeBlock]
 	found, err := spawn.Orphans(func(m spawn.Marked) bool { return m.Owner == owner })
-	must(t, err)
+	testenv.Must(t, err)
 	seen := false
 	for _, m := range found {
 		exe, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.ID.PID))
-		must(t, err)
+		testenv.Must(t, err)
 		seen = seen || m.ID.PID == here
 		if m.ID.PID != here && string(exe[:len(argv[0])]) == argv[0] {
 			t.Errorf("%+v is in another namespace", m)
@@ -58,14 +58,14 @@ func TestMarkedBelowAnother(t *testing.T) {
 	// An unmarked shell that starts a marked one, which starts a third.
 	cmd := exec.Command("/bin/sh", "-c", spawn.MemberMark(owner)+` sh -c 'sleep 300 & echo $! $$; wait' & wait`)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
+	testenv.Must(t, err)
 	var ids []spawn.Identity
 	for _, f := range strings.Fields(line) {
 		pid, err := strconv.Atoi(f)
-		must(t, err)
+		testenv.Must(t, err)
 		id := identify(t, pid)
 		ids = append(ids, id)
 		t.Cleanup(func() { kill(t, id) })
@@ -90,7 +90,7 @@ func TestMarkedBelowAnother(t *testing.T) {
 			t.Errorf("%d is not ours below a process on record", m.ID.PID)
 		}
 	}
-	must(t, cmd.Process.Kill())
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, m := range look() {
 		if !m.Ours() {
@@ -126,9 +126,9 @@ func TestBelowASubreaper(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "sleep 300 >/dev/null 2>&1 & echo $!")
 	cmd.Env = append(os.Environ(), spawn.MemberMark(owner))
 	out, err := cmd.Output()
-	must(t, err)
+	testenv.Must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	must(t, err)
+	testenv.Must(t, err)
 	id := identify(t, pid)
 	t.Cleanup(func() { kill(t, id) })
 	if parent, err := spawn.Parent(pid); err != nil || parent != os.Getppid() {
@@ -153,7 +153,7 @@ func isolated(t *testing.T) bool {
 	t.Helper()
 	const env = "WAGGLE_SPAWN_ISOLATED"
 	if os.Getenv(env) != "" {
-		must(t, spawn.Subreaper())
+		testenv.Must(t, spawn.Subreaper())
 		return true
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -192,7 +192,7 @@ func TestReapOrphans(t *testing.T) {
 	child := start(t, waited)
 	released := helperCmd(t, spawntest.ModeExit, "7")
 	dropped := start(t, released)
-	must(t, released.Process.Release())
+	testenv.Must(t, released.Process.Release())
 	spawntest.Await(t, "the children to be zombies", func() bool { return !child.Alive() && !dropped.Alive() })
 	reaps(t, 1) // the process that can be waited for no longer
 

@@ -59,9 +59,9 @@ func TestOrphans(t *testing.T) {
 	dir := t.TempDir()
 	argv, env := spawntest.Helper(t, spawntest.ModeParent, "block,setsid,stay")
 	cmd, in, out := scenario(t, "commander")
-	must(t, json.NewEncoder(in).Encode(order{argv, append(env, spawn.MemberMark(owner)), n, dir + "/log"}))
+	testenv.Must(t, json.NewEncoder(in).Encode(order{argv, append(env, spawn.MemberMark(owner)), n, dir + "/log"}))
 	var word string
-	must(t, out.Decode(&word))
+	testenv.Must(t, out.Decode(&word))
 	// Each is a command and one below it.
 	all := func(n int) (found []spawn.Marked) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestOrphans(t *testing.T) {
 			t.Errorf("%+v is an orphan of %v while that runs", m, by)
 		}
 	}
-	must(t, cmd.Process.Signal(syscall.SIGKILL))
+	testenv.Must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	found, err := spawn.Orphans(ours)
 	if err != nil || len(found) != 2*n {
@@ -134,7 +134,7 @@ func descendant() error {
 func TestMarkedIsNotOurselves(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	var out bytes.Buffer
 	env := []string{scenarioEnv + "=descendant", spawn.MemberMark(fmt.Sprintf("self-%d/ann", os.Getpid()))}
 	exit, err := spawn.Command{Argv: []string{exe}, Env: env, Output: &out, Reap: true}.Run(t.Context())

@@ -194,7 +194,7 @@ func TestMarksOf(t *testing.T) {
 // TestReadError: a process table that cannot be read is an error of every look at it, and of a stop.
 func TestReadError(t *testing.T) {
 	id, err := Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	broken := errors.New("no table")
 	read := func() ([]stat, error) { return nil, broken }
 	other := id
@@ -227,7 +227,7 @@ func TestReadError(t *testing.T) {
 // text of those who are left has their numbers only.
 func TestNoNumbers(t *testing.T) {
 	self, err := Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	if ids, err := GroupOf(self); err != nil || len(ids) == 0 {
 		t.Errorf("of this process: %v, %v", ids, err)
 	}
@@ -262,7 +262,7 @@ func TestNoNumbers(t *testing.T) {
 // neither is a thread of the kernel, whoever owns it.
 func TestOwnerOf(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if uid, err := owner(pid); err != nil || int(uid) != os.Getuid() {
 		t.Errorf("%d, %v", uid, err)
@@ -273,7 +273,7 @@ func TestOwnerOf(t *testing.T) {
 	if serviceManager(stat{pid: pid, ppid: 1}) || serviceManager(stat{pid: pid, ppid: 2}) {
 		t.Error("a program of this process is the service manager")
 	}
-	must(t, cmd.Process.Signal(syscall.SIGKILL))
+	testenv.Must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 	if uid, err := owner(pid); !errors.Is(err, ErrGone) || uid != 0 {
 		t.Errorf("gone: %d, %v", uid, err)
@@ -289,7 +289,7 @@ func TestOwnerOf(t *testing.T) {
 // TestNewMark: a mark names this process by its start, and its runs count up.
 func TestNewMark(t *testing.T) {
 	id, err := Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	m, _ := marksOf([]string{markName + "=" + newMark() + ":" + newMark()})
 	if len(m.Commands) != 2 || m.Commands[0].PID != id.PID || m.Commands[0].Start != id.Start || m.Commands[1].Run <= m.Commands[0].Run {
 		t.Errorf("%+v", m.Commands)
@@ -337,14 +337,6 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestReadProc: readProc reads a file of /proc of any length whole, and reports a missing one as
 // fs.ErrNotExist.
 func TestReadProc(t *testing.T) {
@@ -352,8 +344,8 @@ func TestReadProc(t *testing.T) {
 		cmd := exec.Command("cat")
 		cmd.Env = []string{"LONG=" + strings.Repeat("x", n)}
 		in, err := cmd.StdinPipe()
-		must(t, err)
-		must(t, cmd.Start())
+		testenv.Must(t, err)
+		testenv.Must(t, cmd.Start())
 		path := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
 		var got []byte
 		// A program that is just being started has no environment yet.
@@ -364,7 +356,7 @@ func TestReadProc(t *testing.T) {
 		if want := []byte(cmd.Env[0] + "\x00"); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: %d were read, %v", len(want), len(got), err)
 		}
-		must(t, errors.Join(in.Close(), cmd.Wait()))
+		testenv.Must(t, errors.Join(in.Close(), cmd.Wait()))
 	}
 	if _, err := readProc("/proc/self/nothing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)

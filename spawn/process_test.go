@@ -48,7 +48,7 @@ func starter() error {
 func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out *json.Decoder) {
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	cmd = exec.Command(exe)
 	cmd.Env = append(testenv.Race(), scenarioEnv+"="+name)
 	cmd.Stderr = os.Stderr
@@ -56,8 +56,8 @@ func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out 
 		t.Fatal(err)
 	}
 	r, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	return cmd, in, json.NewDecoder(r)
 }
 
@@ -68,7 +68,7 @@ func TestSurvivesStarter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go")
 	spec := spawntest.Spec(t, spawntest.ModeFollow, file)
 	cmd, in, out := scenario(t, "starter")
-	must(t, json.NewEncoder(in).Encode([]spawn.Spec{spec}))
+	testenv.Must(t, json.NewEncoder(in).Encode([]spawn.Spec{spec}))
 	var ids []spawn.Identity
 	if err := out.Decode(&ids); err != nil || len(ids) != 1 {
 		t.Fatal(ids, err)
@@ -76,14 +76,14 @@ func TestSurvivesStarter(t *testing.T) {
 	id := ids[0]
 	defer spawntest.End(t, id)
 	spawntest.Ready(t, spec.Log, 1)
-	must(t, cmd.Process.Kill())
+	testenv.Must(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the starter was not killed")
 	}
 	if !id.Alive() {
 		t.Fatal("the process ended with its starter")
 	}
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	spawntest.Await(t, "the log to go on", func() bool {
 		b, err := os.ReadFile(spec.Log)
 		return err == nil && strings.HasSuffix(string(b), "seen\n")
@@ -107,8 +107,8 @@ func TestPlantedLog(t *testing.T) {
 	} {
 		spec := spawntest.Spec(t, spawntest.ModeReport)
 		victim := filepath.Join(t.TempDir(), "victim")
-		must(t, os.WriteFile(victim, []byte("keep"), 0o640))
-		must(t, plant(victim, spec.Log))
+		testenv.Must(t, os.WriteFile(victim, []byte("keep"), 0o640))
+		testenv.Must(t, plant(victim, spec.Log))
 		if p, err := processBackend.Start(t.Context(), spec); err == nil {
 			t.Errorf("%s: started", name)
 			spawntest.Wait(t, p)
@@ -129,8 +129,8 @@ func TestPlantedLog(t *testing.T) {
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool")
-	must(t, testenv.Executable(tool, nil))
-	must(t, os.WriteFile(filepath.Join(dir, "text"), nil, 0o600))
+	testenv.Must(t, testenv.Executable(tool, nil))
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "text"), nil, 0o600))
 	t.Chdir(dir)
 	for _, c := range []struct {
 		name, want string
@@ -173,7 +173,7 @@ func TestLife(t *testing.T) {
 		signal syscall.Signal
 		want   spawn.State
 	}{{syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGCONT, spawn.Running}, {syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGKILL, spawn.Gone}} {
-		must(t, cmd.Process.Signal(step.signal))
+		testenv.Must(t, cmd.Process.Signal(step.signal))
 		hasState(t, id, step.want)
 		if id.Alive() != (step.want != spawn.Gone) {
 			t.Errorf("after %s alive is %v", step.signal, id.Alive())
@@ -204,7 +204,7 @@ func TestTheirsIsNotEnded(t *testing.T) {
 func TestGroupOf(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	id, err := spawn.Identify(cmd.Process.Pid)
 	if err != nil {
 		t.Error(err)
@@ -232,7 +232,7 @@ func TestOpenLog(t *testing.T) {
 	t.Parallel()
 	elsewhere := t.TempDir()
 	secret := filepath.Join(elsewhere, "output.log")
-	must(t, os.WriteFile(secret, []byte("secret"), 0o644))
+	testenv.Must(t, os.WriteFile(secret, []byte("secret"), 0o644))
 	for what, put := range map[string]func(path string) error{
 		"a link":           func(p string) error { return os.Symlink(secret, p) },
 		"a second name":    func(p string) error { return os.Link(secret, p) },
@@ -243,8 +243,8 @@ func TestOpenLog(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ann")
 		path := filepath.Join(dir, "output.log")
-		must(t, os.Mkdir(dir, 0o700))
-		must(t, put(path))
+		testenv.Must(t, os.Mkdir(dir, 0o700))
+		testenv.Must(t, put(path))
 		if f, err := spawn.OpenLog(path); err == nil {
 			t.Errorf("%s was opened", what)
 			f.Close()
@@ -256,7 +256,7 @@ func TestOpenLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "output.log")
 	for range 2 {
 		f, err := spawn.OpenLog(path)
-		must(t, err)
+		testenv.Must(t, err)
 		if _, err := f.WriteString("x"); err != nil {
 			t.Error(err)
 		}
@@ -282,9 +282,9 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
 	inside, err := spawn.Inside()
-	must(t, err)
+	testenv.Must(t, err)
 	used, err := spawn.UsageOf(parent.Identity(), child, inside, withStart(t, child, 1), spawn.Identity{})
-	must(t, err)
+	testenv.Must(t, err)
 	for i, n := range []int{2, 1, 1, 0, 0} {
 		if u := used[i]; u.Processes != n || (u.RSS > 1<<20) != (n > 0) {
 			t.Errorf("%d: %+v, want %d processes", i, u, n)
@@ -301,12 +301,12 @@ func TestUsageTime(t *testing.T) {
 	self := identify(t, os.Getpid())
 	cpu := func() time.Duration {
 		used, err := spawn.UsageOf(self)
-		must(t, err)
+		testenv.Must(t, err)
 		return used[0].CPU
 	}
 	before := cpu()
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
-	must(t, cmd.Run())
+	testenv.Must(t, cmd.Run())
 	spent := cmd.ProcessState.UserTime()
 	if grew := cpu() - before; grew < spent-20*time.Millisecond {
 		t.Errorf("a child used %v, it grew by %v", spent, grew)

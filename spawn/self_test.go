@@ -29,25 +29,25 @@ func TestSelf(t *testing.T) {
 		t.Skip("links need a right there")
 	}
 	dir, err := filepath.EvalSymlinks(testenv.DiskDir(t))
-	must(t, err)
+	testenv.Must(t, err)
 	test, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	for _, d := range []string{"cellar/1.0/bin", "cellar/1.1/bin", "bin", "other", "script"} {
-		must(t, os.MkdirAll(in(d), 0o755))
+		testenv.Must(t, os.MkdirAll(in(d), 0o755))
 	}
 	program := in("cellar/1.0/bin/waggle")
 	if err := os.Link(test, program); err != nil {
 		b, rerr := os.ReadFile(test)
-		must(t, rerr)
-		must(t, testenv.Executable(program, b))
+		testenv.Must(t, rerr)
+		testenv.Must(t, testenv.Executable(program, b))
 	}
-	must(t, testenv.Executable(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n")))
-	must(t, testenv.Executable(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n")))
-	must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/waggle")))
-	must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/w")))
-	must(t, os.Symlink("../cellar/1.1/bin/waggle", in("other/waggle")))
-	must(t, os.Symlink("1.0", in("cellar/current")))
+	testenv.Must(t, testenv.Executable(in("cellar/1.1/bin/waggle"), []byte("#!/bin/sh\n")))
+	testenv.Must(t, testenv.Executable(in("script/waggle"), []byte("#!/bin/sh\nexec "+program+" \"$@\"\n")))
+	testenv.Must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/waggle")))
+	testenv.Must(t, os.Symlink("../cellar/1.0/bin/waggle", in("bin/w")))
+	testenv.Must(t, os.Symlink("../cellar/1.1/bin/waggle", in("other/waggle")))
+	testenv.Must(t, os.Symlink("1.0", in("cellar/current")))
 	for _, c := range []struct{ argv0, path, cwd, want string }{
 		{"waggle", "bin", ".", "bin/waggle"},                                    // by its name
 		{"waggle", "other:bin", ".", program},                                   // called by a path of another PATH
@@ -110,7 +110,7 @@ func TestWithout(t *testing.T) {
 func TestRepositoryVariables(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(testenv.Require(t, "git"), "rev-parse", "--local-env-vars").Output()
-	must(t, err)
+	testenv.Must(t, err)
 	for name := range strings.FieldsSeq(string(out)) {
 		// The settings that it counts are the person's; where a repository is cannot be set by them.
 		if name != "GIT_CONFIG_COUNT" && !spawn.InScope(name, spawn.ScopeRepository) {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -103,7 +104,7 @@ func TestStopPolite(t *testing.T) {
 func TestStopContinues(t *testing.T) {
 	t.Parallel()
 	p := ready(t, spawntest.ModePolite)
-	must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
+	testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 	alive(t, p.Identity())
 	stops(t, p.Identity(), patient, spawn.RungTerm)
 }
@@ -182,7 +183,7 @@ func TestStopRecycled(t *testing.T) {
 func withStart(t *testing.T, id spawn.Identity, by int64) spawn.Identity {
 	t.Helper()
 	n, err := strconv.ParseInt(id.Start, 10, 64)
-	must(t, err)
+	testenv.Must(t, err)
 	id.Start = strconv.FormatInt(n+by, 10)
 	return id
 }
@@ -323,10 +324,10 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 	for i := range specs {
 		specs[i] = spawntest.Spec(t, spawntest.ModeBlock)
 	}
-	must(t, json.NewEncoder(in).Encode(specs))
+	testenv.Must(t, json.NewEncoder(in).Encode(specs))
 	var ids []spawn.Identity
-	must(t, out.Decode(&ids))
-	must(t, cmd.Process.Kill())
+	testenv.Must(t, out.Decode(&ids))
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	alive(t, ids...)
 	var wg sync.WaitGroup
@@ -362,7 +363,7 @@ func TestStopByInput(t *testing.T) {
 			t.Parallel()
 			p := ready(t, c.mode)
 			if c.stopped {
-				must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
+				testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGSTOP))
 				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().State(); return l == spawn.Stopped })
 			}
 			// The rung that is to end it has a minute; those before it have a moment.
@@ -501,7 +502,7 @@ func TestWaitGoneCloses(t *testing.T) {
 	}
 	open := func() int {
 		fds, err := filepath.Glob("/proc/self/fd/*")
-		must(t, err)
+		testenv.Must(t, err)
 		n := 0
 		for _, fd := range fds {
 			if to, err := os.Readlink(fd); err == nil && to == "anon_inode:[pidfd]" {

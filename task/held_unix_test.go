@@ -22,7 +22,7 @@ func TestStateHeld(t *testing.T) {
 	t.Parallel()
 	elsewhere := t.TempDir()
 	secret := filepath.Join(elsewhere, "task-status.json")
-	must(t, os.WriteFile(secret, []byte("secret"), 0o644))
+	testenv.Must(t, os.WriteFile(secret, []byte("secret"), 0o644))
 	for what, tc := range map[string]struct {
 		put     func(dir, path string) error
 		refused bool
@@ -38,7 +38,7 @@ func TestStateHeld(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ann")
 		path := filepath.Join(dir, "task-status.json")
-		must(t, errors.Join(os.Mkdir(dir, 0o700), tc.put(dir, path)))
+		testenv.Must(t, errors.Join(os.Mkdir(dir, 0o700), tc.put(dir, path)))
 		before, err := os.Lstat(path)
 		if err := task.WriteState(dir, task.State{Status: task.MemberIdle}); (err != nil) != tc.refused {
 			t.Errorf("%s: %v", what, err)
@@ -73,7 +73,7 @@ func TestStateRace(t *testing.T) {
 	base := t.TempDir()
 	dir, elsewhere := filepath.Join(base, "ann"), filepath.Join(base, "elsewhere")
 	secret := filepath.Join(elsewhere, "task-status.json")
-	must(t, errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(elsewhere, 0o700), os.WriteFile(secret, []byte("secret"), 0o600)))
+	testenv.Must(t, errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(elsewhere, 0o700), os.WriteFile(secret, []byte("secret"), 0o600)))
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/test/testenv"
 	"waggle/task"
 )
 
@@ -28,21 +29,10 @@ func equal(t testing.TB, what string, want, got any, o ...cmp.Option) {
 	}
 }
 
-// must ends a test for an error of what it needs.
-func must(t interface {
-	Helper()
-	Fatal(...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func open(t *testing.T, dir string, o task.Options) *task.List {
 	t.Helper()
 	l, err := task.Open(dir, "api", o)
-	must(t, err)
+	testenv.Must(t, err)
 	return l
 }
 
@@ -55,26 +45,26 @@ func newList(t *testing.T) (*task.List, string) {
 func create(t *testing.T, l *task.List, in task.Task) task.Task {
 	t.Helper()
 	out, err := l.Create(t.Context(), in)
-	must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
 func get(t *testing.T, l *task.List, id task.ID) task.Task {
 	t.Helper()
 	out, err := l.Get(t.Context(), id)
-	must(t, err)
+	testenv.Must(t, err)
 	return out
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
+	testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -82,7 +72,7 @@ func read(t *testing.T, path string) string {
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	var names []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".flk") {
@@ -186,11 +176,11 @@ func TestIDsAreNeverGivenAgain(t *testing.T) {
 	if got := create(t, l, task.Task{}); got.ID != "4" {
 		t.Errorf("after an outsider's 3: %s", got.ID)
 	}
-	must(t, l.Delete(t.Context(), "4"))
+	testenv.Must(t, l.Delete(t.Context(), "4"))
 	if got := create(t, l, task.Task{}); got.ID != "5" {
 		t.Errorf("after deleting 4: %s", got.ID)
 	}
-	must(t, os.Remove(filepath.Join(dir, "5.json")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "5.json")))
 	if got := create(t, l, task.Task{}); got.ID != "6" {
 		t.Errorf("after an outsider removed 5: %s", got.ID)
 	}
@@ -248,7 +238,7 @@ func TestAllReportsWhatItCannotRead(t *testing.T) {
 	for _, name := range []string{"w1/1.json", "010.json", "a.json", "tasks.json", "-1.json", "1.txt", "0.json"} {
 		write(t, filepath.Join(dir, name), `{}`)
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "14.json"), 0o700))
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "14.json"), 0o700))
 	got, problems, err := l.All(t.Context())
 	if diff := cmp.Diff([]task.ID{"9", "10", "11"}, ids(got)); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -304,7 +294,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 			write(t, path, whole)
 		}
 	}})
-	must(t, err)
+	testenv.Must(t, err)
 	for i := range 20 {
 		whole = contents[(i+1)%2]
 		half := whole[:len(whole)/2]
@@ -323,11 +313,11 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 		} {
 			write(t, path, half)
 			torn = 0
-			must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
+			testenv.Must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
 			if got, problems := look(); torn != 1 || len(problems) > 0 || (got.Subject == "short") != (whole == contents[0]) {
 				t.Errorf("round %d: %d torn reads, %q, then %.20q", i, torn, problems, got.Subject)
 			}
-			must(t, os.Remove(path+".lock"))
+			testenv.Must(t, os.Remove(path+".lock"))
 		}
 	}
 }
@@ -338,10 +328,10 @@ func TestUpdate(t *testing.T) {
 	create(t, l, task.Task{Subject: "a"})
 	path := filepath.Join(dir, "1.json")
 	write(t, path, strings.Replace(read(t, path), `"blocks"`, "\"vendor\": {\n    \"k\": 1.0\n  },\n  \"blocks\"", 1))
-	must(t, os.Chmod(path, 0o644))
+	testenv.Must(t, os.Chmod(path, 0o644))
 	before := read(t, path)
 	identity, err := atomicfile.Identify(path)
-	must(t, err)
+	testenv.Must(t, err)
 	boom := errors.New("boom")
 	for what, fn := range map[string]func(*task.Task) error{
 		"nothing":  func(*task.Task) error { return nil },
@@ -386,7 +376,7 @@ func TestRewriteDropsTheByteOrderMark(t *testing.T) {
 	path := filepath.Join(dir, "1.json")
 	write(t, path, "\ufeff"+`{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"own":1}`)
 	_, err := l.Update(t.Context(), "1", func(k *task.Task) error { k.Subject = "other"; return nil })
-	must(t, err)
+	testenv.Must(t, err)
 	if got := read(t, path); !strings.HasPrefix(got, "{") || !strings.Contains(got, `"own": 1`) || !strings.Contains(got, `"other"`) {
 		t.Errorf("%q", got)
 	}
@@ -416,7 +406,7 @@ func TestUpdateLinks(t *testing.T) {
 		_, err := l.Update(t.Context(), id, func(t *task.Task) error { t.Blocks, t.BlockedBy = blocks, blockedBy; return nil })
 		return err
 	}
-	must(t, errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})))
+	testenv.Must(t, errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})))
 	want := []string{"1 blocks [2 4] by []", "2 blocks [3] by [1]", "3 blocks [4] by [2]", "4 blocks [] by [3 1]", "5 blocks [] by []"}
 	equal(t, "links", want, links(t, l))
 	refused(t, "itself", set("5", nil, []task.ID{"5"}), task.Cycle, "5")
@@ -426,8 +416,8 @@ func TestUpdateLinks(t *testing.T) {
 	refused(t, "unknown", set("5", nil, []task.ID{"9"}), task.UnknownBlocker, "9")
 	equal(t, "a refused change was written", want, links(t, l))
 	// After a link is removed, the opposite link is possible.
-	must(t, set("3", nil, nil))
-	must(t, set("4", []task.ID{"3"}, []task.ID{"1"}))
+	testenv.Must(t, set("3", nil, nil))
+	testenv.Must(t, set("4", []task.ID{"3"}, []task.ID{"1"}))
 	want = []string{"1 blocks [2 4] by []", "2 blocks [] by [1]", "3 blocks [] by [4]", "4 blocks [3] by [1]", "5 blocks [] by []"}
 	equal(t, "links", want, links(t, l))
 	if err := set("4", nil, []task.ID{"1", "3"}); err != nil {
@@ -441,11 +431,11 @@ func TestDelete(t *testing.T) {
 	create(t, l, task.Task{})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
 	create(t, l, task.Task{BlockedBy: []task.ID{"1", "2"}})
-	must(t, l.Delete(t.Context(), "3"))
+	testenv.Must(t, l.Delete(t.Context(), "3"))
 	if read(t, filepath.Join(dir, ".highwatermark")) != "3" {
 		t.Errorf("%q", read(t, filepath.Join(dir, ".highwatermark")))
 	}
-	must(t, l.Delete(t.Context(), "1"))
+	testenv.Must(t, l.Delete(t.Context(), "1"))
 	// The blockedBy of the other tasks stays, as in Claude Code: a deleted blocker counts as done.
 	equal(t, "links", []string{"2 blocks [] by [1]"}, links(t, l))
 	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {

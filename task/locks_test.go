@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/task"
 )
@@ -48,12 +49,12 @@ func TestLocksOfTheRealClient(t *testing.T) {
 	hold := func(name string, waits bool, call func() error, what string) {
 		t.Helper()
 		lock := filepath.Join(dir, name+".lock")
-		must(t, os.Mkdir(lock, 0o777))
+		testenv.Must(t, os.Mkdir(lock, 0o777))
 		err := call()
 		if errors.As(err, new(*task.LockedError)) != waits || !waits && err != nil {
 			t.Errorf("%s while %s is held: %v", what, lock, err)
 		}
-		must(t, os.Remove(lock))
+		testenv.Must(t, os.Remove(lock))
 	}
 	for _, c := range calls {
 		if c.list {
@@ -107,7 +108,7 @@ func TestReadRetries(t *testing.T) {
 		return time.Now()
 	}})
 	write(t, path, asWritten["2.1.211"]+"}")
-	must(t, os.Mkdir(path+".lock", 0o777))
+	testenv.Must(t, os.Mkdir(path+".lock", 0o777))
 	if got, err := l.Get(t.Context(), "1"); err != nil || got.Owner != "diver" || reads != 3 {
 		t.Errorf("after %d reads: %+v %v", reads, got, err)
 	}
@@ -129,7 +130,7 @@ func TestStrangeLockFile(t *testing.T) {
 	create(t, l, task.Task{})
 	for n, name := range []string{".lock", ".highwatermark", "..lock.flk"} {
 		path := filepath.Join(dir, name)
-		must(t, errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)))
+		testenv.Must(t, errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "full"), 0o700)))
 		if got := create(t, l, task.Task{}); string(got.ID) != strconv.Itoa(n+2) {
 			t.Errorf("%s: task %s", name, got.ID)
 		}

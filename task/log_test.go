@@ -11,13 +11,14 @@ import (
 	"sync"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/task"
 )
 
 func openLog(t *testing.T, dir string, o task.LogOptions) *task.Log {
 	t.Helper()
 	l, err := task.OpenLog(dir, o)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -49,7 +50,7 @@ func TestLogRotates(t *testing.T) {
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 2, Report: func(err error) { wrong = append(wrong, err) }})
 	// A process that has the file open for appending writes on in the new part.
 	stderr, err := os.OpenFile(filepath.Join(dir, task.LogName), os.O_WRONLY|os.O_APPEND, 0)
-	must(t, err)
+	testenv.Must(t, err)
 	defer stderr.Close()
 	if !l.Is(stderr) || l.Is(os.Stdout) {
 		t.Error("the log does not know its own file")
@@ -81,7 +82,7 @@ func TestLogGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	var wrong []error
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 1, Report: func(err error) { wrong = append(wrong, err) }})
-	must(t, os.MkdirAll(filepath.Join(dir, "output.log.1", "in the way"), 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "output.log.1", "in the way"), 0o700))
 	for range 5 {
 		if _, err := l.Write([]byte("0123456789")); err != nil {
 			t.Fatal(err)
@@ -91,7 +92,7 @@ func TestLogGoesOn(t *testing.T) {
 	if err != nil || len(b) != 50 || len(wrong) == 0 || len(wrong) > 4 {
 		t.Errorf("%d bytes %v, %d reports: %v", len(b), err, len(wrong), wrong)
 	}
-	must(t, os.RemoveAll(filepath.Join(dir, "output.log.1")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(dir, "output.log.1")))
 	for range 5 {
 		if _, err := l.Write([]byte("0123456789")); err != nil {
 			t.Fatal(err)
@@ -136,7 +137,7 @@ func TestLogOfManyWriters(t *testing.T) {
 func TestLogRefuses(t *testing.T) {
 	t.Parallel()
 	elsewhere := filepath.Join(t.TempDir(), "secret")
-	must(t, os.WriteFile(elsewhere, []byte("secret"), 0o600))
+	testenv.Must(t, os.WriteFile(elsewhere, []byte("secret"), 0o600))
 	for what, put := range map[string]func(path string) error{
 		"a link":        func(p string) error { return os.Symlink(elsewhere, p) },
 		"a second name": func(p string) error { return os.Link(elsewhere, p) },
@@ -162,7 +163,7 @@ func TestLogRefuses(t *testing.T) {
 	// A link at the path of a part is replaced, not followed.
 	l := openLog(t, dir, task.LogOptions{Size: 4, Keep: 1})
 	for _, name := range []string{"output.log.1", "output.log.rotating"} {
-		must(t, os.Symlink(elsewhere, filepath.Join(dir, name)))
+		testenv.Must(t, os.Symlink(elsewhere, filepath.Join(dir, name)))
 	}
 	for range 3 {
 		if _, err := l.Write([]byte("1234")); err != nil {

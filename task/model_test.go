@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/protocol"
 	"waggle/task"
@@ -351,7 +352,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		walks++
 		m := &model{dir: filepath.Join(base, strconv.Itoa(walks)), tasks: map[int]*entry{}, next: 1}
-		must(t, os.Mkdir(m.dir, 0o700))
+		testenv.Must(t, os.Mkdir(m.dir, 0o700))
 		var err error
 		if m.list, err = task.Open(m.dir, "api", task.Options{}); err != nil {
 			t.Fatal(err)

@@ -198,7 +198,7 @@ func TestIdleMembersClaim(t *testing.T) {
 		}
 	}
 	all, _, err := l.All(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, x := range all {
 		// A member may stop while the last tasks still wait for another's.
 		if did[string(x.ID)] > 1 || (did[string(x.ID)] == 1) != (x.Status == task.Completed) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/task"
 )
@@ -134,7 +135,7 @@ func TestUnreadableBlockerBlocks(t *testing.T) {
 	write(t, filepath.Join(dir, "1.json"), "{")
 	_, err := l.Claim(t.Context(), "2", "w")
 	refused(t, "broken", err, task.IsBlocked, "1")
-	must(t, os.Remove(filepath.Join(dir, "1.json")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "1.json")))
 	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {
 		t.Errorf("gone is done: %v", err)
 	}
@@ -155,7 +156,7 @@ func TestRelease(t *testing.T) {
 	if !errors.As(err, new(*task.CorruptError)) {
 		t.Errorf("what could not be read is reported: %v", err)
 	}
-	must(t, os.Remove(filepath.Join(dir, "7.json")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "7.json")))
 	var after []string
 	all, _, err := l.All(t.Context())
 	for _, x := range all {
@@ -190,7 +191,7 @@ func TestState(t *testing.T) {
 		AgentID: "w1@api", Status: "complete", StartedAt: protocol.FormatTime(noon), LastActiveAt: protocol.FormatTime(noon), CompletedAt: protocol.FormatTime(noon),
 		Metrics: &task.Metrics{TokensUsed: 12500, TasksCompleted: 3, AvgResponseTime: 120.5},
 	}
-	must(t, task.WriteState(dir, want))
+	testenv.Must(t, task.WriteState(dir, want))
 	text := `{
   "agentId": "w1@api",
   "status": "complete",
@@ -209,7 +210,7 @@ func TestState(t *testing.T) {
 		t.Error(err, diff)
 	}
 	want = task.State{AgentID: "w1@api", Status: "error", ErrorMessage: "<it> broke"}
-	must(t, task.WriteState(dir, want))
+	testenv.Must(t, task.WriteState(dir, want))
 	if got, err := task.ReadState(dir); err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -228,14 +229,14 @@ func TestState(t *testing.T) {
 	if _, err := task.ReadState(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	must(t, os.Remove(filepath.Join(dir, "task-status.json")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "task-status.json")))
 	secret := filepath.Join(dir, "secret")
 	write(t, secret, "secret")
 	if err := os.Link(secret, filepath.Join(dir, "task-status.json")); err == nil {
 		if err := task.WriteState(dir, want); err != nil || read(t, secret) != "secret" {
 			t.Errorf("a second name of another file: %v, %q", err, read(t, secret))
 		}
-		must(t, os.Remove(filepath.Join(dir, "task-status.json")))
+		testenv.Must(t, os.Remove(filepath.Join(dir, "task-status.json")))
 	}
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "task-status.json")); err == nil {
 		if err := task.WriteState(dir, want); !errors.Is(err, task.ErrNotRegular) {
@@ -259,7 +260,7 @@ func TestFiles(t *testing.T) {
 		t.Skip(err)
 	}
 	files, err := task.Files(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	var got []string
 	for _, f := range files {
 		got = append(got, fmt.Sprint(f.Kind, " ", f.Path, " ", f.Size))
@@ -273,7 +274,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, f := range files {
 		r, err := task.OpenFile(dir, f.Path)
-		must(t, err)
+		testenv.Must(t, err)
 		b, err := io.ReadAll(r)
 		if err := errors.Join(err, r.Close()); err != nil || string(b) != f.Path {
 			t.Errorf("%s: %q %v", f.Path, b, err)
@@ -286,7 +287,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	// A directory behind a link is refused.
-	must(t, os.Symlink(dir, dir+"-link"))
+	testenv.Must(t, os.Symlink(dir, dir+"-link"))
 	if _, err := task.Files(dir + "-link"); err == nil {
 		t.Error("a link was followed")
 	}
@@ -304,7 +305,7 @@ func TestMembers(t *testing.T) {
 			write(t, filepath.Join(dir, name), "")
 			continue
 		}
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
 	names, err := l.Members()
 	if err != nil || fmt.Sprint(names) != "[ann bob]" || l.MemberDir("ann") != filepath.Join(dir, "ann") {

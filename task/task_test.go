@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"waggle/internal/test/testenv"
 	"waggle/task"
 )
 
@@ -66,7 +67,7 @@ var asWritten = map[string]string{
 func parse(t testing.TB, data string) task.Task {
 	t.Helper()
 	got, _, err := task.Parse([]byte(data))
-	must(t, err)
+	testenv.Must(t, err)
 	return got
 }
 
@@ -262,7 +263,7 @@ func FuzzParse(f *testing.F) {
 		}
 		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 		var want bytes.Buffer
-		must(t, json.Indent(&want, bytes.TrimSpace(data), "", "  "))
+		testenv.Must(t, json.Indent(&want, bytes.TrimSpace(data), "", "  "))
 		if out := got.AppendJSON(nil); !bytes.Equal(out, want.Bytes()) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, out, want.Bytes())
 		}
@@ -273,7 +274,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v %s", err, out)
 		}
 		var x, y map[string]json.RawMessage
-		must(t, errors.Join(json.Unmarshal(data, &x), json.Unmarshal(out, &y)))
+		testenv.Must(t, errors.Join(json.Unmarshal(data, &x), json.Unmarshal(out, &y)))
 		delete(x, "owner")
 		delete(x, "status")
 		for key, raw := range x {

@@ -70,7 +70,7 @@ func restoreOver(t *testing.T, r team.Root, data []byte, as protocol.TeamName) e
 		return err
 	}
 	_, err = u.Restore(t.Context(), as, nil, team.Options{})
-	must(t, u.Close())
+	testenv.Must(t, u.Close())
 	return err
 }
 
@@ -79,7 +79,7 @@ func zipped(t *testing.T, data []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := z.Write(data)
-	must(t, errors.Join(err, z.Close()))
+	testenv.Must(t, errors.Join(err, z.Close()))
 	return b.Bytes()
 }
 
@@ -199,8 +199,8 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 		t.Errorf("over another task list: %v", err)
 	}
 	to = newRoot(t)
-	must(t, os.MkdirAll(filepath.Dir(to.TasksDir("api")), 0o700))
-	must(t, os.CopyFS(to.TasksDir("api"), os.DirFS(r.TasksDir("api"))))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(to.TasksDir("api")), 0o700))
+	testenv.Must(t, os.CopyFS(to.TasksDir("api"), os.DirFS(r.TasksDir("api"))))
 	if _, err := unpack(t, to, data, "api"); err != nil {
 		t.Errorf("over the same task list: %v", err)
 	}
@@ -373,11 +373,11 @@ func TestBackupLeavesOut(t *testing.T) {
 	}
 	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.0123.tmp"), "half")
 	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.shadow"), "displaced")
-	must(t, os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700))
-	must(t, os.Remove(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock")))
+	testenv.Must(t, os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700))
+	testenv.Must(t, os.Remove(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock")))
 	var b bytes.Buffer
 	rep, err := tm.Backup(t.Context(), &b, team.BackupOptions{})
-	must(t, err)
+	testenv.Must(t, err)
 	if len(rep.Skipped) != 1 || filepath.Base(rep.Skipped[0].Path) != "link" || bytes.Contains(b.Bytes(), []byte("secret")) || bytes.Contains(b.Bytes(), []byte("half")) || bytes.Contains(b.Bytes(), []byte("displaced")) {
 		t.Errorf("%+v", rep)
 	}
@@ -392,7 +392,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 	for range 3 {
 		cmd := helper(t.Context(), "add", r.Path, "")
 		cmd.Stderr = os.Stderr
-		must(t, cmd.Start())
+		testenv.Must(t, cmd.Start())
 		running = append(running, cmd)
 	}
 	done := make(chan error, 1)
@@ -409,7 +409,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		restored, err := team.Open(to, "api", options())
-		must(t, err)
+		testenv.Must(t, err)
 		c := load(t, restored)
 		var want []string
 		for _, m := range c.Members {
@@ -493,7 +493,7 @@ func TestRestoreLeavesLocks(t *testing.T) {
 	}
 	r := newRoot(t)
 	u, err := unpack(t, r, tarOf(t, files...), "api")
-	must(t, err)
+	testenv.Must(t, err)
 	var got []string
 	for _, dir := range []string{"teams", "tasks"} {
 		for name := range contents(t, filepath.Join(r.Path, dir)) {
@@ -540,11 +540,11 @@ func TestRestoreAir(t *testing.T) {
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
 	const size = 80 << 20
-	must(t, w.WriteHeader(&tar.Header{Name: "teams/api/artifacts/air", Size: size, Mode: 0o600}))
+	testenv.Must(t, w.WriteHeader(&tar.Header{Name: "teams/api/artifacts/air", Size: size, Mode: 0o600}))
 	if _, err := io.Copy(w, io.LimitReader(air{}, size)); err != nil {
 		t.Fatal(err)
 	}
-	must(t, errors.Join(w.Close(), z.Close()))
+	testenv.Must(t, errors.Join(w.Close(), z.Close()))
 	var bad *team.BackupError
 	if _, err := unpack(t, newRoot(t), b.Bytes(), "api"); !errors.As(err, &bad) || !strings.Contains(bad.Why, "times its size") {
 		t.Error(err)
@@ -603,11 +603,11 @@ func TestRefusedUnread(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	w := tar.NewWriter(io.MultiWriter(&plain, z))
 	for i := range testenv.Scale(10_000, 60_000) {
-		must(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("teams/api/inboxes/a%d.json", i), Typeflag: tar.TypeReg, Mode: 0o600}))
+		testenv.Must(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("teams/api/inboxes/a%d.json", i), Typeflag: tar.TypeReg, Mode: 0o600}))
 	}
-	must(t, errors.Join(w.Close(), z.Close()))
+	testenv.Must(t, errors.Join(w.Close(), z.Close()))
 	nowhere := filepath.Join(t.TempDir(), "file") // creating a file below this path fails
-	must(t, os.WriteFile(nowhere, nil, 0o600))
+	testenv.Must(t, os.WriteFile(nowhere, nil, 0o600))
 	for name, in := range map[string]io.Reader{"plain": bytes.NewReader(plain.Bytes()), "packed": bytes.NewReader(packed.Bytes())} {
 		_, err := team.Unpack(t.Context(), team.Root{Path: nowhere}, in, time.Now())
 		if !errors.As(err, new(*team.BackupError)) || !strings.Contains(err.Error(), "config.json") {

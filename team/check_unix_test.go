@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/team"
 )
 
@@ -25,7 +26,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("nothing there: %q", got)
 	}
 	open := func(path string, mode os.FileMode) {
-		must(t, os.Chmod(path, mode))
+		testenv.Must(t, os.Chmod(path, mode))
 	}
 	// The real client's modes are no problem: others can read, not write.
 	open(r.TeamDir("api"), 0o755)
@@ -36,14 +37,14 @@ func TestCheck(t *testing.T) {
 	paths := []string{r.Path, filepath.Dir(r.TeamDir("api")), r.TeamDir("api"), r.ConfigPath("api"), r.InboxesDir("api"), filepath.Join(r.InboxesDir("api"), "team-lead.json"), r.TasksDir("api")}
 	for i, path := range paths {
 		info, err := os.Stat(path)
-		must(t, err)
+		testenv.Must(t, err)
 		open(path, info.Mode().Perm()|[]os.FileMode{0o020, 0o002}[i%2])
 		if got := r.Check("api"); len(got) != 1 || !strings.HasPrefix(got[0], path+" has mode ") {
 			t.Errorf("%s: %q", path, got)
 		}
 		open(path, info.Mode().Perm())
 	}
-	must(t, os.Symlink("/nowhere", filepath.Join(r.InboxesDir("api"), "x.json")))
+	testenv.Must(t, os.Symlink("/nowhere", filepath.Join(r.InboxesDir("api"), "x.json")))
 	if got := r.Check("api"); len(got) != 1 || !strings.HasSuffix(got[0], "x.json is a symbolic link") {
 		t.Errorf("%q", got)
 	}

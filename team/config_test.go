@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/team"
 )
@@ -37,7 +38,7 @@ func fixtures(t testing.TB) map[string][]byte {
 func mustParse(t testing.TB, data []byte) *team.Config {
 	t.Helper()
 	c, _, err := team.ParseConfig(data)
-	must(t, err)
+	testenv.Must(t, err)
 	return c
 }
 
@@ -55,7 +56,7 @@ func TestUnchangedRewriteIsIdentity(t *testing.T) {
 		sameBytes(t, name, c.AppendJSON(nil), data)
 		// Only the layout of the file is corrected.
 		var compact bytes.Buffer
-		must(t, json.Compact(&compact, data))
+		testenv.Must(t, json.Compact(&compact, data))
 		sameBytes(t, name+" from compact", mustParse(t, compact.Bytes()).AppendJSON(nil), data)
 		crlf := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
 		sameBytes(t, name+" from BOM and CRLF", mustParse(t, append([]byte("\xef\xbb\xbf"), crlf...)).AppendJSON(nil), data)
@@ -237,7 +238,7 @@ func TestHiddenEntriesKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
 	names := func(c *team.Config) string {
 		var got map[string]any // a struct's fields would match keys of another case
-		must(t, json.Unmarshal(c.AppendJSON(nil), &got))
+		testenv.Must(t, json.Unmarshal(c.AppendJSON(nil), &got))
 		var names []string
 		for _, m := range got["members"].([]any) {
 			if o, ok := m.(map[string]any); ok {

@@ -38,7 +38,7 @@ func TestMoveTo(t *testing.T) {
 	for what, place := range places {
 		for _, tasks := range []bool{false, true} {
 			dir := filepath.Join(place, strconv.FormatBool(tasks))
-			must(t, os.Mkdir(dir, 0o700))
+			testenv.Must(t, os.Mkdir(dir, 0o700))
 			r, tm := deletable(t)
 			if err := tm.MoveTo(t.Context(), dir, tasks); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -72,7 +72,7 @@ func TestMoveToDespiteALock(t *testing.T) {
 	for _, lock := range []string{filepath.Join("teams", "api", "config.json.lock"), filepath.Join("tasks", "api", ".lock.lock")} {
 		r, _ := deletable(t)
 		tm := openTeam(t, r, "api", team.Options{Deadline: 20 * time.Millisecond})
-		must(t, os.Mkdir(filepath.Join(r.Path, lock), 0o700))
+		testenv.Must(t, os.Mkdir(filepath.Join(r.Path, lock), 0o700))
 		if err := tm.Delete(t.Context(), true); !errors.As(err, new(*team.LockedError)) || !isThere(r.ConfigPath("api")) {
 			t.Errorf("delete beside %s: %v", lock, err)
 		}
@@ -99,7 +99,7 @@ func TestMoveToTakesWhatWasLeft(t *testing.T) {
 	r, tm := deletable(t)
 	write(t, filepath.Join(r.Path, "teams", ".api.moving-0123", "inboxes", "v.json"), oldMail)
 	dir := t.TempDir()
-	must(t, tm.MoveTo(t.Context(), dir, false))
+	testenv.Must(t, tm.MoveTo(t.Context(), dir, false))
 	if got := read(t, filepath.Join(dir, "team-2", "inboxes", "v.json")); got != oldMail {
 		t.Errorf("%q", got)
 	}
@@ -135,7 +135,7 @@ func TestKilledWhileDisposing(t *testing.T) {
 		for step := 0; ; step++ {
 			r, _ := deletable(t)
 			kept := filepath.Join(r.Path, "kept")
-			must(t, os.Mkdir(kept, 0o700))
+			testenv.Must(t, os.Mkdir(kept, 0o700))
 			out, err := helper(t.Context(), role, r.Path, strconv.Itoa(step)).Output()
 			if err == nil {
 				break
@@ -147,7 +147,7 @@ func TestKilledWhileDisposing(t *testing.T) {
 					err = tm.Delete(t.Context(), true)
 				} else {
 					again := filepath.Join(kept, "again")
-					must(t, os.Mkdir(again, 0o700))
+					testenv.Must(t, os.Mkdir(again, 0o700))
 					err = tm.MoveTo(t.Context(), again, true)
 				}
 				if err != nil {
@@ -186,7 +186,7 @@ func TestDeleteTakesMailboxesOfTheOldSpelling(t *testing.T) {
 	write(t, filepath.Join(r.Path, "teams", "My-Team", "inboxes", "w.json"), oldMail)
 	write(t, filepath.Join(r.Path, "teams", "My-Team", "notes.txt"), "not ours")
 	tm := openTeam(t, r, "my-team", team.Options{})
-	must(t, tm.Delete(t.Context(), true))
+	testenv.Must(t, tm.Delete(t.Context(), true))
 	if got := children(t, filepath.Join(r.Path, "teams")); !slices.Equal(got, []string{"My-Team"}) {
 		t.Errorf("%q", got)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 	"waggle/protocol"
 	"waggle/team"
@@ -36,7 +37,7 @@ func FuzzParseConfig(f *testing.F) {
 			return
 		}
 		var want bytes.Buffer
-		must(t, json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "))
+		testenv.Must(t, json.Indent(&want, bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "", "  "))
 		if got := c.AppendJSON(nil); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("%q\n%s\nwant\n%s", data, got, want.Bytes())
 		}
@@ -48,7 +49,7 @@ func FuzzParseConfig(f *testing.F) {
 		}
 		c.Description = "edited"
 		again, _, err := team.ParseConfig(c.AppendJSON(nil))
-		must(t, err)
+		testenv.Must(t, err)
 		if again.Description != "edited" || len(again.Members) != len(c.Members) {
 			t.Fatalf("%+v\nwant\n%+v", again, c)
 		}
@@ -60,7 +61,7 @@ func FuzzParseConfig(f *testing.F) {
 func sameUnknown(t *testing.T, before, after []byte, edited ...string) {
 	t.Helper()
 	var x, y map[string]json.RawMessage
-	must(t, errors.Join(json.Unmarshal(bytes.TrimPrefix(before, []byte("\xef\xbb\xbf")), &x), json.Unmarshal(after, &y)))
+	testenv.Must(t, errors.Join(json.Unmarshal(bytes.TrimPrefix(before, []byte("\xef\xbb\xbf")), &x), json.Unmarshal(after, &y)))
 	for key, raw := range x {
 		var a, b bytes.Buffer
 		if slices.Contains(edited, key) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/team"
 )
@@ -19,7 +20,7 @@ import (
 func add(t *testing.T, tm *team.Team, m team.Member, dedupe bool) (team.Member, string) {
 	t.Helper()
 	added, archived, err := tm.Add(t.Context(), m, dedupe)
-	must(t, err)
+	testenv.Must(t, err)
 	return added, archived
 }
 
@@ -64,7 +65,7 @@ func TestColourIsNotThatOfAPresentMember(t *testing.T) {
 	tm := create(t, r, team.Config{Name: "session-0badcafe"})
 	add(t, tm, team.Member{Name: "a"}, false)
 	add(t, tm, team.Member{Name: "b"}, false)
-	must(t, tm.Remove(t.Context(), "a", noon))
+	testenv.Must(t, tm.Remove(t.Context(), "a", noon))
 	if m, _ := add(t, tm, team.Member{Name: "c"}, false); m.Color != "yellow" {
 		t.Errorf("index 1 is green, which b has: %s", m.Color)
 	}
@@ -117,7 +118,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 		if read(t, archived) != mail || read(t, inbox) != "[]" {
 			t.Errorf("%d: archive %q, mailbox %q", i, read(t, archived), read(t, inbox))
 		}
-		must(t, tm.Remove(t.Context(), "w", noon))
+		testenv.Must(t, tm.Remove(t.Context(), "w", noon))
 	}
 	// An empty mailbox is not archived, and a broken one is archived as it is.
 	if _, archived := add(t, tm, team.Member{Name: "w"}, false); archived != "" {
@@ -144,7 +145,7 @@ func TestAddRefusesAPlantedMailbox(t *testing.T) {
 		t.Error("added over a symbolic link")
 	}
 	outside := t.TempDir()
-	must(t, errors.Join(os.RemoveAll(r.InboxesDir("api")), os.Symlink(outside, r.InboxesDir("api"))))
+	testenv.Must(t, errors.Join(os.RemoveAll(r.InboxesDir("api")), os.Symlink(outside, r.InboxesDir("api"))))
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "v"}, false); err == nil {
 		t.Error("added through a linked inboxes directory")
 	}
@@ -165,7 +166,7 @@ func TestRemove(t *testing.T) {
 		if err := tm.Remove(t.Context(), protocol.Lead, noon); !errors.Is(err, team.ErrLead) {
 			t.Errorf("the lead: %v", err)
 		}
-		must(t, tm.Remove(t.Context(), "TESTER", noon))
+		testenv.Must(t, tm.Remove(t.Context(), "TESTER", noon))
 		c := load(t, tm)
 		equal(t, "present", []protocol.MemberName{"team-lead", "writer"}, c.Present())
 		m, kept := c.Member("tester")
@@ -190,7 +191,7 @@ func TestAddKeepsWhatARealLeadWrote(t *testing.T) {
 	write(t, r.ConfigPath("session-a1b2c3d4"), string(data))
 	tm := openTeam(t, r, "session-a1b2c3d4", options())
 	add(t, tm, team.Member{Name: "gopher"}, false)
-	must(t, tm.Remove(t.Context(), "gopher", noon))
+	testenv.Must(t, tm.Remove(t.Context(), "gopher", noon))
 	if got := read(t, r.ConfigPath("session-a1b2c3d4")); !bytes.Equal([]byte(got), data) {
 		t.Error(cmp.Diff(string(data), got))
 	}
@@ -209,7 +210,7 @@ func TestDelete(t *testing.T) {
 	}
 	write(t, filepath.Join(r.TasksDir("api"), "1.json"), "{}")
 	write(t, filepath.Join(r.Path, "teams", ".api.deleted-0123", "config.json"), "{}") // of a killed process
-	must(t, tm.Delete(t.Context(), false))
+	testenv.Must(t, tm.Delete(t.Context(), false))
 	if got := children(t, filepath.Join(r.Path, "teams")); !slices.Equal(got, []string{"api-2"}) {
 		t.Errorf("teams: %q", got)
 	}

@@ -30,16 +30,16 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 	r, tm := thawed(t, before)
 	frost := contents(t, r.Path)
 	dry, err := tm.Migrate(t.Context(), true)
-	must(t, err)
+	testenv.Must(t, err)
 	if diff := cmp.Diff(frost, contents(t, r.Path)); diff != "" {
 		t.Errorf("a dry run changed %s", diff)
 	}
 	m, err := tm.Migrate(t.Context(), false)
-	must(t, err)
+	testenv.Must(t, err)
 	equal(t, "a dry run says otherwise", dry, m)
 	got := contents(t, r.Path)
 	if *update {
-		must(t, os.RemoveAll(after))
+		testenv.Must(t, os.RemoveAll(after))
 		for name, data := range got {
 			write(t, filepath.Join(after, name), data)
 		}
@@ -56,7 +56,7 @@ func migrated(t *testing.T, frozen string) *team.Migration {
 func thawed(t *testing.T, frozen string) (team.Root, *team.Team) {
 	t.Helper()
 	r := newRoot(t)
-	must(t, os.CopyFS(r.Path, os.DirFS(frozen)))
+	testenv.Must(t, os.CopyFS(r.Path, os.DirFS(frozen)))
 	names, err := r.Names()
 	if err != nil || len(names) != 1 {
 		t.Fatal(names, err)
@@ -193,9 +193,9 @@ func TestMigrateStepsAreNumbered(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)
 	m, err := create(t, r, team.Config{Name: "api"}).Migrate(t.Context(), true)
-	must(t, err)
+	testenv.Must(t, err)
 	files, err := filepath.Glob("migrate_0*.go")
-	must(t, err)
+	testenv.Must(t, err)
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
 	if len(files) != len(m.Steps) {
 		t.Errorf("%d steps in %q", len(m.Steps), files)
@@ -220,10 +220,10 @@ func TestNewerIsReadOnly(t *testing.T) {
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "ann"}, false); err != nil {
 		t.Fatal(err)
 	}
-	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.SchemaVersion = "99.0.0"; return nil }))
+	testenv.Must(t, tm.Update(t.Context(), func(c *team.Config) error { c.SchemaVersion = "99.0.0"; return nil }))
 	path := r.ConfigPath("api")
 	before, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	if tm, err = team.Open(r, "api", team.Options{}); err != nil {
 		t.Fatal(err)
 	}

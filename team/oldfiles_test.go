@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/team"
 )
 
@@ -29,7 +30,7 @@ func TestPutFilesAway(t *testing.T) {
 	}
 	dir := r.MemberDir("api", "w")
 	away("")
-	must(t, os.MkdirAll(filepath.Join(dir, "artifacts"), 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(dir, "artifacts"), 0o700))
 	away("")
 	write(t, filepath.Join(dir, "artifacts", "a", "report.md"), "old")
 	write(t, filepath.Join(dir, "output.log"), "old log")

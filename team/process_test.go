@@ -83,7 +83,7 @@ func TestManyProcessesAdd(t *testing.T) {
 	for i := range processes {
 		cmd := helper(t.Context(), "add", r.Path, "")
 		cmd.Stdout, cmd.Stderr = &outs[i], os.Stderr
-		must(t, cmd.Start())
+		testenv.Must(t, cmd.Start())
 		running = append(running, cmd)
 	}
 	path := r.ConfigPath("api")

@@ -18,6 +18,7 @@ import (
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/team"
 )
@@ -38,18 +39,10 @@ func options() team.Options {
 
 func newRoot(t *testing.T) team.Root { return team.Root{Path: filepath.Join(t.TempDir(), "root")} }
 
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func create(t *testing.T, r team.Root, c team.Config) *team.Team {
 	t.Helper()
 	made, err := team.Create(t.Context(), r, c, team.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	return made
 }
 
@@ -63,26 +56,26 @@ func newTeam(t *testing.T) (team.Root, *team.Team) {
 func openTeam(t *testing.T, r team.Root, name protocol.TeamName, o team.Options) *team.Team {
 	t.Helper()
 	tm, err := team.Open(r, name, o)
-	must(t, err)
+	testenv.Must(t, err)
 	return tm
 }
 
 func load(t *testing.T, tm *team.Team) *team.Config {
 	t.Helper()
 	c, err := tm.Load(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	return c
 }
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
+	testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(data)
 }
 
@@ -101,7 +94,7 @@ func tree(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	return found
 }
 
@@ -112,7 +105,7 @@ func TestCreate(t *testing.T) {
 		Name: "api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
 		Members: []team.Member{{Name: "w1"}, {Name: protocol.Lead, Cwd: "/w"}},
 	}, options())
-	must(t, err)
+	testenv.Must(t, err)
 	if tm.Name() != "api" || tm.Root() != r {
 		t.Errorf("%s in %v", tm.Name(), tm.Root())
 	}
@@ -195,7 +188,7 @@ func TestCreateRefuses(t *testing.T) {
 func children(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -278,7 +271,7 @@ func TestSymlinkedTeamIsRefused(t *testing.T) {
 	// A directory that becomes a link after it was opened.
 	tm := create(t, r, team.Config{Name: "later"})
 	moved := filepath.Join(r.Path, "moved")
-	must(t, errors.Join(os.Rename(r.TeamDir("later"), moved), os.Symlink(moved, r.TeamDir("later"))))
+	testenv.Must(t, errors.Join(os.Rename(r.TeamDir("later"), moved), os.Symlink(moved, r.TeamDir("later"))))
 	if err := tm.Delete(t.Context(), false); err == nil {
 		t.Error("deleted through a link")
 	}
@@ -318,7 +311,7 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
 	if got := tm.InboxesDir(); got != r.InboxesDir("My-Team-x") {
 		t.Errorf("2.1.150 keeps them under the raw name: %s", got)
 	}
-	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "d"; return nil }))
+	testenv.Must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "d"; return nil }))
 	if got := read(t, r.ConfigPath("my-team-x")); !strings.Contains(got, `"name": "My Team.x"`) {
 		t.Errorf("the file's name changed: %s", got)
 	}
@@ -329,10 +322,10 @@ func TestUpdate(t *testing.T) {
 	r := newRoot(t)
 	tm := create(t, r, team.Config{Name: "api", Members: []team.Member{{Name: "w"}}})
 	path := r.ConfigPath("api")
-	must(t, os.Chmod(path, 0o644))
+	testenv.Must(t, os.Chmod(path, 0o644))
 	identity := func() atomicfile.Identity {
 		id, err := atomicfile.Identify(path)
-		must(t, err)
+		testenv.Must(t, err)
 		return id
 	}
 	before := identity()
@@ -354,7 +347,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "all of it"; return nil }))
+	testenv.Must(t, tm.Update(t.Context(), func(c *team.Config) error { c.Description = "all of it"; return nil }))
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
 		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
@@ -363,12 +356,12 @@ func TestUpdate(t *testing.T) {
 		t.Error(got)
 	}
 	config := read(t, path)
-	must(t, os.Remove(path))
+	testenv.Must(t, os.Remove(path))
 	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("no config.json: %v", err)
 	}
 	write(t, path, config)
-	must(t, os.RemoveAll(r.TeamDir("api")))
+	testenv.Must(t, os.RemoveAll(r.TeamDir("api")))
 	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, new(*team.NotFoundError)) {
 		t.Errorf("deleted: %v", err)
 	}
@@ -416,7 +409,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 			write(t, path, whole)
 		}
 	}})
-	must(t, err)
+	testenv.Must(t, err)
 	for i := range 20 {
 		whole = contents[(i+1)%2]
 		half := whole[:len(whole)/2]
@@ -425,11 +418,11 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 		}
 		write(t, path, half)
 		torn = 0
-		must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
+		testenv.Must(t, os.Mkdir(path+".lock", 0o777)) // the writer's lock: only a second read can succeed
 		if c := load(t, tm); torn != 1 || (c.Description != "") != (whole == contents[1]) {
 			t.Errorf("round %d: %d torn reads, then the description %.20q", i, torn, c.Description)
 		}
-		must(t, os.Remove(path+".lock"))
+		testenv.Must(t, os.Remove(path+".lock"))
 	}
 }
 
@@ -460,7 +453,7 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	r, _ := newTeam(t)
 	tm := openTeam(t, r, "api", team.Options{Deadline: 50 * time.Millisecond})
-	must(t, os.Mkdir(r.ConfigPath("api")+".lock", 0o777))
+	testenv.Must(t, os.Mkdir(r.ConfigPath("api")+".lock", 0o777))
 	load(t, tm) // reading takes no lock
 	_, _, errAdd := tm.Add(t.Context(), team.Member{Name: "w"}, true)
 	for what, err := range map[string]error{
@@ -492,9 +485,9 @@ func TestLoadRetries(t *testing.T) {
 		}
 		return time.Now()
 	}})
-	must(t, err)
+	testenv.Must(t, err)
 	write(t, path, whole+"}")
-	must(t, os.Mkdir(path+".lock", 0o777))
+	testenv.Must(t, os.Mkdir(path+".lock", 0o777))
 	if c := load(t, tm); len(c.Members) != 1 || reads != 3 {
 		t.Errorf("after %d reads: %+v", reads, c)
 	}
@@ -515,7 +508,7 @@ func TestAddTriedAgain(t *testing.T) {
 			write(t, path, strings.Replace(read(t, path), `"members"`, `"vendor": 1, "members"`, 1))
 		}
 	}})
-	must(t, err)
+	testenv.Must(t, err)
 	m, archived := add(t, tm, team.Member{Name: "w"}, true)
 	if m.Name != "w" || archived == "" || read(t, archived) != mail || !changed {
 		t.Errorf("%s %q", m.Name, archived)
@@ -536,7 +529,7 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 	tm := openTeam(t, r, "api", team.Options{Deadline: 40 * time.Millisecond})
 	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
 	write(t, inbox, "[1]")
-	must(t, os.Mkdir(inbox+".lock", 0o777))
+	testenv.Must(t, os.Mkdir(inbox+".lock", 0o777))
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, new(*team.LockedError)) {
 		t.Errorf("%v", err)
 	}
@@ -555,7 +548,7 @@ func TestSweep(t *testing.T) {
 	for _, name := range []string{".api.new-1", ".api.new-2", ".api.deleted-1", ".api-2.new-1", ".web.deleted-1"} {
 		write(t, filepath.Join(teams, name, "config.json"), "{}")
 		if name != ".api.new-2" {
-			must(t, os.Chtimes(filepath.Join(teams, name), old, old))
+			testenv.Must(t, os.Chtimes(filepath.Join(teams, name), old, old))
 		}
 	}
 	create(t, r, team.Config{Name: "api"})
@@ -607,7 +600,7 @@ func TestRegistryMutations(t *testing.T) {
 	}
 	mutate := func(text, key, how string) string {
 		o, err := jsonobj.Parse([]byte(text))
-		must(t, err)
+		testenv.Must(t, err)
 		raw, _ := o.Get(key)
 		switch how {
 		case "dropped":
@@ -626,7 +619,7 @@ func TestRegistryMutations(t *testing.T) {
 	}
 	keys := func(text string) []string {
 		o, err := jsonobj.Parse([]byte(text))
-		must(t, err)
+		testenv.Must(t, err)
 		return o.Keys()
 	}
 	got := map[string]string{}
@@ -676,7 +669,7 @@ func TestRegistryMutations(t *testing.T) {
 
 func firstMember(t *testing.T, data []byte) string {
 	o, err := jsonobj.Parse(data)
-	must(t, err)
+	testenv.Must(t, err)
 	raw, _ := o.Get("members")
 	list, _ := jsonobj.Elements(raw)
 	return string(list[0])
@@ -684,8 +677,8 @@ func firstMember(t *testing.T, data []byte) string {
 
 func compact(t *testing.T, data []byte) string {
 	var v any
-	must(t, json.Unmarshal(data, &v))
+	testenv.Must(t, json.Unmarshal(data, &v))
 	b, err := jsonobj.Marshal(v)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(b)
 }

@@ -26,7 +26,7 @@ func listenAt(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	path := filepath.Join(shortDir(t), "s.sock")
 	l, err := net.Listen("unix", path)
-	must(t, err)
+	testenv.Must(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -68,7 +68,7 @@ func TestListener(t *testing.T) {
 		"a long answer":      {func(c net.Conn) { read(c); fmt.Fprint(c, strings.Repeat("x", 10_000)) }, strings.Repeat("x", 4<<10), true},
 	} {
 		path := listenAt(t, c.serve)
-		must(t, os.Chmod(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.Chmod(filepath.Dir(path), 0o755))
 		answer, heard, err := say(path, "hello")
 		if err != nil || answer != c.answer || heard != c.heard {
 			t.Errorf("%s: %.40q, heard %t, %v", name, answer, heard, err)
@@ -87,7 +87,7 @@ func TestListener(t *testing.T) {
 		t.Errorf("hung up early: heard %t, %v", heard, err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	if _, _, err := say(file, "x"); !errors.As(err, new(*transport.NotSocketError)) {
 		t.Errorf("a file: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestWordsEnd(t *testing.T) {
 func deadSocket(t *testing.T, path string) string {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	must(t, err)
+	testenv.Must(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	return path
@@ -145,12 +145,12 @@ func TestDead(t *testing.T) {
 	killed := deadSocket(t, p.Path("bob"))
 	file := p.Path("eve")
 	for _, f := range []string{file, filepath.Join(p.Keys, "bob.json")} {
-		must(t, os.WriteFile(f, []byte("{}"), 0o600))
+		testenv.Must(t, os.WriteFile(f, []byte("{}"), 0o600))
 	}
 	// A program that another test starts has a copy of the listener until its exec.
 	testenv.Eventually(t, "only the socket of the killed program is dead", func() bool {
 		dead, err := p.Dead()
-		must(t, err)
+		testenv.Must(t, err)
 		return slices.Equal(dead, []string{killed})
 	})
 	for path, want := range map[string]bool{killed: true, s.Path(): false, file: false} {
@@ -183,7 +183,7 @@ func TestSocketPanics(t *testing.T) {
 	t.Parallel()
 	p := newDirs(t)
 	s, err := transport.Listen(options(p, "ann", tripping{newHost("ann")}))
-	must(t, err)
+	testenv.Must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(context.Background()) }()
 	c := dial(t, p, s)
@@ -198,5 +198,5 @@ func TestSocketPanics(t *testing.T) {
 	case <-time.After(deadline):
 		t.Fatal("it serves on")
 	}
-	must(t, s.Close())
+	testenv.Must(t, s.Close())
 }

@@ -37,14 +37,6 @@ func TestMain(m *testing.M) {
 // deadline is for operations that are fast except on a loaded machine.
 const deadline = 30 * time.Second
 
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // host is a member's runtime as an endpoint sees it: mailboxes in memory, and a
 // count of how often it was woken.
 type host struct {
@@ -97,7 +89,7 @@ func (h *host) Refused(_ context.Context, r transport.Refusal) {
 func (h *host) entries(t *testing.T, name protocol.MemberName) []mailbox.Entry {
 	t.Helper()
 	e, err := h.boxes[name].Entries(context.Background())
-	must(t, err)
+	testenv.Must(t, err)
 	return e
 }
 
@@ -120,7 +112,7 @@ func (h *host) refusals(t *testing.T, n int) []transport.Refusal {
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wt")
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -150,7 +142,7 @@ func serveAnn(t testing.TB) (transport.SocketDirs, *host, *transport.Socket) {
 func serveWith(t testing.TB, o transport.SocketOptions) *transport.Socket {
 	t.Helper()
 	s, err := transport.Listen(o)
-	must(t, err)
+	testenv.Must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := s.Serve(context.Background()); err != nil {
@@ -173,7 +165,7 @@ func dial(t testing.TB, p transport.SocketDirs, s *transport.Socket) *transport.
 		t.Fatal("the socket has no key")
 	}
 	c, err := transport.Dial(t.Context(), s.Path(), token)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

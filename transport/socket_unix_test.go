@@ -110,7 +110,7 @@ func TestSocketFailures(t *testing.T) {
 	if r, err := c.Send(t.Context(), address(t, "ann"), message("m1", "hello")); err != nil || r.Ahead != 0 {
 		t.Errorf("at last: %+v, %v", r, err)
 	}
-	must(t, c.Ping(t.Context()))
+	testenv.Must(t, c.Ping(t.Context()))
 }
 
 // raw reads and writes a socket line by line.
@@ -123,7 +123,7 @@ type raw struct {
 func connect(t *testing.T, path string) raw {
 	t.Helper()
 	c, err := net.Dial("unix", path)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(deadline))
 	return raw{t, c, bufio.NewReader(c)}
@@ -149,7 +149,7 @@ func TestSocketWithoutToken(t *testing.T) {
 	serve(t, p, "bob", h)
 	other, _ := transport.Token([]string{p.Keys}, p.Path("bob"))
 	env, err := json.Marshal(message("m1", "forged"))
-	must(t, err)
+	testenv.Must(t, err)
 	send := fmt.Sprintf(`{"id":2,"op":"send","envelope":%s}`, env)
 	firsts := []string{
 		send,
@@ -198,7 +198,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 	o := options(p, "ann", h)
 	o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return at }
 	s, err := transport.Listen(o)
-	must(t, err)
+	testenv.Must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Serve(t.Context()) })
 	knock := func() {
@@ -270,7 +270,7 @@ func TestSocketWatch(t *testing.T) {
 	p, _, s := serveAnn(t)
 	c := dial(t, p, s)
 	changes, err := c.Watch(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	for range 3 {
 		s.Changed()
 		select {
@@ -284,7 +284,7 @@ func TestSocketWatch(t *testing.T) {
 	if _, err := c.Send(t.Context(), protocol.Address{}, message("m1", "hello")); err != nil {
 		t.Error(err)
 	}
-	must(t, s.Close())
+	testenv.Must(t, s.Close())
 	for range changes { // until the end is told
 	}
 	if err := c.Ping(t.Context()); err == nil {
@@ -343,7 +343,7 @@ func TestSocketTooMany(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range all {
-		must(t, c.Ping(t.Context()))
+		testenv.Must(t, c.Ping(t.Context()))
 	}
 }
 
@@ -361,22 +361,22 @@ func TestListenTwice(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", path, fi.Mode(), err, want)
 		}
 	}
-	must(t, s.Close())
+	testenv.Must(t, s.Close())
 	for _, gone := range []string{s.Path(), filepath.Join(p.Keys, "ann.json")} {
 		if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s after Close: %v", gone, err)
 		}
 	}
 	again := serve(t, p, "ann", h)
-	must(t, dial(t, p, again).Ping(t.Context()))
+	testenv.Must(t, dial(t, p, again).Ping(t.Context()))
 }
 
 // TestListenInTheWay: a path that is not a socket of ours is neither removed nor used.
 func TestListenInTheWay(t *testing.T) {
 	t.Parallel()
 	p, h := newDirs(t), newHost("ann")
-	must(t, os.Mkdir(p.Dir, 0o755))
-	must(t, os.WriteFile(p.Path("ann"), []byte("mine"), 0o600))
+	testenv.Must(t, os.Mkdir(p.Dir, 0o755))
+	testenv.Must(t, os.WriteFile(p.Path("ann"), []byte("mine"), 0o600))
 	if _, err := transport.Listen(options(p, "ann", h)); err == nil || !strings.Contains(err.Error(), "is in the way") {
 		t.Errorf("a file at the path: %v", err)
 	}
@@ -387,7 +387,7 @@ func TestListenInTheWay(t *testing.T) {
 		t.Errorf("the directory is %v, %v, want it private", fi.Mode(), err)
 	}
 	link := transport.SocketDirs{Dir: p.Dir + "2", Keys: p.Keys}
-	must(t, os.Symlink(p.Dir, link.Dir))
+	testenv.Must(t, os.Symlink(p.Dir, link.Dir))
 	if _, err := transport.Listen(options(link, "ann", h)); err == nil {
 		t.Error("a link was taken for a directory")
 	}
@@ -417,13 +417,13 @@ func TestSockets(t *testing.T) {
 	p, h, s := serveAnn(t)
 	dir := filepath.Dir(p.Dir)
 	file := filepath.Join(dir, "ann.json")
-	must(t, os.WriteFile(file, []byte("[]"), 0o600))
+	testenv.Must(t, os.WriteFile(file, []byte("[]"), 0o600))
 	dead := deadSocket(t, filepath.Join(dir, "dead.sock"))
 	missing := func(err error) bool { var e *transport.NotFoundError; return errors.As(err, &e) }
 	other := func(err error) bool { var e *transport.NotSocketError; return errors.As(err, &e) }
 	sender := transport.Sockets{Keys: []string{p.Keys, filepath.Join(dir, "nothing")}}
 	link := filepath.Join(dir, "link")
-	must(t, os.Symlink(p.Dir, link))
+	testenv.Must(t, os.Symlink(p.Dir, link))
 	for path, want := range map[string]func(error) bool{
 		filepath.Join(dir, "none.sock"): missing,
 		dead:                            missing,
@@ -486,21 +486,21 @@ func TestStaleSocket(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	before, err := os.Lstat(p.Path("ann"))
-	must(t, err)
-	must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
 	if _, err := transport.Listen(options(p, "ann", h)); !errors.Is(err, transport.ErrServed) {
 		t.Errorf("beside a stopped server: %v", err)
 	}
 	if now, err := os.Lstat(p.Path("ann")); err != nil || !os.SameFile(before, now) {
 		t.Errorf("the live socket was touched: %v", err)
 	}
-	must(t, cmd.Process.Kill())
+	testenv.Must(t, cmd.Process.Kill())
 	cmd.Wait()
 	if _, err := os.Lstat(p.Path("ann")); err != nil {
 		t.Fatalf("the dead server left no socket: %v", err)
@@ -518,23 +518,23 @@ func TestPlaceRemove(t *testing.T) {
 	live := serve(t, p, "bob", h)
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	bufio.NewReader(out).ReadString('\n')
 	cmd.Process.Kill()
 	cmd.Wait()
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"ann", "bob"}) {
 		t.Errorf("served: %v, %v", got, err)
 	}
-	must(t, p.Remove())
+	testenv.Must(t, p.Remove())
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"bob"}) {
 		t.Errorf("served after Remove: %v, %v", got, err)
 	}
 	if _, err := os.Lstat(p.Path("ann")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the stale socket: %v", err)
 	}
-	must(t, dial(t, p, live).Ping(t.Context()))
-	must(t, live.Close())
+	testenv.Must(t, dial(t, p, live).Ping(t.Context()))
+	testenv.Must(t, live.Close())
 	if err := p.Remove(); err != nil {
 		t.Errorf("remove: %v", err)
 	}
@@ -556,7 +556,7 @@ func TestOtherUser(t *testing.T) {
 	if err == nil {
 		err = errors.Join(testenv.Executable(exe, data), os.Chmod(filepath.Dir(p.Dir), 0o755), os.Chmod(p.Dir, 0o755), os.Chmod(s.Path(), 0o666))
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := helper("knock", s.Path(), token)
 	cmd.Path, cmd.Dir = exe, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -579,10 +579,10 @@ func TestCloseBesideServe(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	for range 200 {
 		s, err := transport.Listen(options(p, "ann", h))
-		must(t, err)
+		testenv.Must(t, err)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(t.Context()) }()
-		must(t, s.Close())
-		must(t, <-served)
+		testenv.Must(t, s.Close())
+		testenv.Must(t, <-served)
 	}
 }

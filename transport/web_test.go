@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 	"waggle/transport"
@@ -66,7 +67,7 @@ func TestWebSend(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testenv.Must(t, err)
 	gone.Close()
 	for _, tc := range []struct {
 		to, token, id string
@@ -133,7 +134,7 @@ func TestWebRefusals(t *testing.T) {
 		{"another under its id", "POST", "/v1/api/ann", `{"from":"bob","text":"bye","msg_id":"1"}`, nil, 422, "refused"},
 	} {
 		req, err := http.NewRequest(tc.method, s.URL+tc.path, strings.NewReader(tc.body))
-		must(t, err)
+		testenv.Must(t, err)
 		req.Header.Set("Authorization", bearer)
 		req.Header.Set("Content-Type", "application/json")
 		for k, v := range tc.header {
@@ -143,7 +144,7 @@ func TestWebRefusals(t *testing.T) {
 			}
 		}
 		res, err := http.DefaultClient.Do(req)
-		must(t, err)
+		testenv.Must(t, err)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil || res.StatusCode != tc.want || tc.code != "" && !strings.Contains(string(body), `"code":"`+tc.code+`"`) {
@@ -175,7 +176,7 @@ func TestWebRefusals(t *testing.T) {
 func TestServeWeb(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testenv.Must(t, err)
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
@@ -202,7 +203,7 @@ func TestServeWeb(t *testing.T) {
 	cancel()
 	close(goOn)
 	wg.Wait()
-	must(t, <-served)
+	testenv.Must(t, <-served)
 	http.DefaultClient.CloseIdleConnections()
 	if err := transport.ServeWeb(t.Context(), ln, http.NotFoundHandler(), "", ""); err == nil {
 		t.Error("a closed listener was served")
@@ -216,7 +217,7 @@ func TestCheckListen(t *testing.T) {
 			t.Errorf("%q: %v", addr, err)
 		}
 	}
-	must(t, transport.CheckListen("0.0.0.0:1", true))
+	testenv.Must(t, transport.CheckListen("0.0.0.0:1", true))
 }
 
 // TestWebOrigins: a request with an Origin comes from a web page, also when the first Origin is
@@ -227,7 +228,7 @@ func TestWebOrigins(t *testing.T) {
 	for _, list := range [][]string{{"https://evil.example"}, {"", "https://evil.example"}, {""}} {
 		ln := listen(t, h)
 		c, err := net.Dial("tcp", ln)
-		must(t, err)
+		testenv.Must(t, err)
 		req := "GET / HTTP/1.1\r\nHost: " + ln + "\r\nAuthorization: Bearer " + webToken + "\r\nConnection: close\r\n"
 		for _, o := range list {
 			req += "Origin: " + o + "\r\n"
@@ -248,12 +249,12 @@ func TestIdleConnections(t *testing.T) {
 	ln := listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for range 300 {
 		c, err := net.Dial("tcp", ln)
-		must(t, err)
+		testenv.Must(t, err)
 		defer c.Close()
-		must(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+		testenv.Must(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + ln + "/")
-	must(t, err)
+	testenv.Must(t, err)
 	if resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
 		t.Error(resp.Status)
 	}
@@ -283,7 +284,7 @@ func TestOldestGoes(t *testing.T) {
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- transport.ServeWeb(ctx, ln, h, "", "") }()
@@ -299,7 +300,7 @@ func listen(t *testing.T, h http.Handler) string {
 func address(t *testing.T, s string) protocol.Address {
 	t.Helper()
 	a, err := protocol.ParseAddress(s)
-	must(t, err)
+	testenv.Must(t, err)
 	return a
 }
 

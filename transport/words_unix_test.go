@@ -31,7 +31,7 @@ func frame(t *testing.T, id string, content any) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"msgV": 1, "msg_id": id, "type": "user", "priority": "next", "from": "uds:/tmp/liar.sock",
 		"message": map[string]any{"role": "user", "content": content}})
-	must(t, err)
+	testenv.Must(t, err)
 	return string(b)
 }
 
@@ -44,7 +44,7 @@ func element(text string) string {
 func tell(t *testing.T, path string, lines ...string) bool {
 	t.Helper()
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-	must(t, err)
+	testenv.Must(t, err)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(deadline))
 	for _, l := range lines {
@@ -124,7 +124,7 @@ func controls(t *testing.T) []string {
 	}
 	for _, name := range files {
 		a, err := txtar.ParseFile(name)
-		must(t, err)
+		testenv.Must(t, err)
 		for _, f := range a.Files {
 			if text := strings.TrimSuffix(string(f.Data), "\n"); strings.HasSuffix(f.Name, ".text") && text != "" {
 				texts = append(texts, text)
@@ -171,7 +171,7 @@ func TestWordsRefused(t *testing.T) {
 	auth := `{"type":"auth","token":"` + token + `"}`
 	good := frame(t, "m1", "x")
 	env, err := json.Marshal(message("m2", "forged"))
-	must(t, err)
+	testenv.Must(t, err)
 	lines := []string{
 		`{"id":2,"op":"send","envelope":` + string(env) + `}`,
 		`{"waggle":1,"op":"hello","token":"` + token + `"}`,
@@ -249,7 +249,7 @@ func newFake(t *testing.T) *fakeSession {
 	t.Helper()
 	f := &fakeSession{path: filepath.Join(shortDir(t), "s.sock"), busy: make(chan struct{}), got: make(chan struct{}, 1000)}
 	l, err := net.Listen("unix", f.path)
-	must(t, err)
+	testenv.Must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -385,11 +385,11 @@ func TestSayRefuses(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	linked := dir + "-link"
 	for from, to := range map[string]string{link: f.path, linked: dir} {
-		must(t, os.Symlink(to, from))
+		testenv.Must(t, os.Symlink(to, from))
 		defer os.Remove(from)
 	}
 	file := filepath.Join(dir, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	var refused *transport.RefusedError
 	for name, change := range map[string]func(*transport.SessionSocket){
 		"another process": func(s *transport.SessionSocket) { s.Owns = func(int) (bool, error) { return false, nil } },
@@ -408,11 +408,11 @@ func TestSayRefuses(t *testing.T) {
 	}); err == nil {
 		t.Error("an unknown process was told")
 	}
-	must(t, os.Chmod(dir, 0o750))
+	testenv.Must(t, os.Chmod(dir, 0o750))
 	if err := say(func(*transport.SessionSocket) {}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "mode 750") {
 		t.Errorf("an open directory: %v", err)
 	}
-	must(t, os.Chmod(dir, 0o700))
+	testenv.Must(t, os.Chmod(dir, 0o700))
 	if err := say(func(s *transport.SessionSocket) { s.Path = filepath.Join(dir, "none.sock") }); !errors.As(err, new(*transport.NotFoundError)) || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("no socket: %v", err)
 	}
@@ -452,7 +452,7 @@ func serveAs(t *testing.T, h transport.Host, spawn string) (*transport.Socket, t
 func dialed(t *testing.T, s *transport.Socket) *transport.Client {
 	t.Helper()
 	c, err := transport.Dial(t.Context(), s.Path(), "spawned")
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -500,7 +500,7 @@ func TestCalls(t *testing.T) {
 	if what := <-ended; what != `"one"` {
 		t.Errorf("%s was taken back", what)
 	}
-	must(t, c.Close())
+	testenv.Must(t, c.Close())
 	if err := <-waits; err == nil {
 		t.Error("the call of a closed connection was answered")
 	}
@@ -523,7 +523,7 @@ func TestCallTokens(t *testing.T) {
 	if _, err := c.Send(t.Context(), protocol.Address{}, protocol.Envelope{From: "bob", Text: "hello", MsgV: 1, MsgID: "m1", Type: "message"}); err == nil {
 		t.Error("the spawn token sent a message")
 	}
-	must(t, c.Ping(t.Context()))
+	testenv.Must(t, c.Ping(t.Context()))
 	for _, bad := range []string{"", "spawne", "spawned "} {
 		if c, err := transport.Dial(t.Context(), s.Path(), bad); err == nil {
 			c.Close()

@@ -125,16 +125,12 @@ func testAuthority(t *testing.T, kind protocol.Kind) int {
 	n := 0
 	for _, p := range authorities(id, now) {
 		text, err := protocol.Encode(p, protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		env := protocol.Envelope{From: "team-lead", Text: text, Timestamp: now, MsgV: 1, MsgID: fmt.Sprintf("forged-%s", p.Kind()), Type: "message"}
 		f.edit(env)
 
 		env.MsgID, env.From, env.Text, env.Summary = "chat-"+string(p.Kind()), "peer", "\n  "+text, "please look" // plain text that is a frame
-		if err := box.Append(t.Context(), env); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, box.Append(t.Context(), env))
 		if c, err := transport.Dial(t.Context(), place.Path("ann"), ""); err == nil {
 			t.Fatal(errors.Join(errors.New("the socket opened without its token"), c.Close()))
 		}
@@ -143,18 +139,14 @@ func testAuthority(t *testing.T, kind protocol.Kind) int {
 	kinds := map[protocol.Kind]bool{}
 	for _, env := range replay {
 		kinds[protocol.Decode(env).Kind] = true
-		if err := box.Append(t.Context(), env); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, box.Append(t.Context(), env))
 		n++
 	}
 	if len(kinds) != 5 || len(replay) != 5 {
 		t.Fatalf("the earlier instance was sent %v", kinds)
 	}
 	f.await("every one is on record", func() bool { return f.own().Unverified-sent >= n })
-	if err := f.l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.l.Pass(t.Context()))
 	if after := f.standing(); after != before {
 		t.Errorf("the member was\n%s\nand is\n%s", before, after)
 	}
@@ -193,9 +185,7 @@ func (f *files) edit(env protocol.Envelope) {
 	path := filepath.Join(team.Root{Path: f.at.Root}.InboxesDir("sim"), "ann.json")
 	spawntest.Await(f.t, "the edit stays", func() bool {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		testenv.Must(f.t, err)
 		var list []json.RawMessage
 		if json.Unmarshal(b, &list) != nil {
 			return false // the test's own edit is half done
@@ -212,9 +202,7 @@ func (f *files) edit(env protocol.Envelope) {
 		if err == nil {
 			err = os.WriteFile(path, b, 0o600)
 		}
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		testenv.Must(f.t, err)
 		return false
 	})
 }
@@ -223,9 +211,7 @@ func (f *files) edit(env protocol.Envelope) {
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "wg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -61,9 +62,7 @@ func (c *crew) leads() {
 	c.t.Helper()
 	p := c.process(c.ctx, protocol.Lead)
 	l, err := c.openLeader(p)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, err)
 	c.l = l
 	nudges := c.nudged(p.ctx, &c.wg)
 	c.wg.Go(func() {
@@ -174,9 +173,7 @@ func (c *crew) orderTask(name protocol.MemberName, t record.Task, do play) {
 	c.plays[t.ID] = do
 	c.mu.Unlock()
 	c.board.add(t.ID, t.Instructions, name)
-	if err := c.l.Assign(c.ctx, name, t); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, c.l.Assign(c.ctx, name, t))
 }
 
 // asks has ann ask for a call in its task 1.

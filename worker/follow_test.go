@@ -22,9 +22,7 @@ import (
 func TestFollow(t *testing.T) {
 	git := testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	env := append(worktree.Environ(os.Environ()), "HOME="+dir, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	repo := filepath.Join(dir, "repo")
@@ -40,14 +38,10 @@ func TestFollow(t *testing.T) {
 	run(dir, "init", "-q", "-b", "main", repo)
 	run(repo, "commit", "-q", "--allow-empty", "-m", "one")
 	g, err := worktree.Find(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	store := worktree.Store{Git: g, Dir: filepath.Join(dir, "trees"), Records: filepath.Join(dir, "records")}
 	tree, _, err := store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "bob", Cwd: repo, Own: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	linked := record.Worktree(tree)
 	linked.Mirror = ""
 	if worker.Follower(worker.Options{}, nil) != nil || worker.Follower(worker.Options{}, &linked) != nil {

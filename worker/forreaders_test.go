@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/worker"
 )
 
@@ -20,9 +21,7 @@ func TestKeepPlan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ann")
 	path, err := worker.KeepPlan(dir, "a plan")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if again, err := worker.KeepPlan(dir, "a plan"); err != nil || again != path {
 		t.Errorf("%s %v", again, err)
 	}
@@ -41,9 +40,7 @@ func TestKeepPlan(t *testing.T) {
 		},
 	} {
 		dir, elsewhere := filepath.Join(t.TempDir(), "ann"), t.TempDir()
-		if err := errors.Join(os.Mkdir(dir, 0o700), put(dir, elsewhere)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.Mkdir(dir, 0o700), put(dir, elsewhere)))
 		if path, err := worker.KeepPlan(dir, "a plan"); err == nil {
 			t.Errorf("%s: %s", what, path)
 		}

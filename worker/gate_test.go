@@ -17,6 +17,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 	"waggle/policy"
 	"waggle/protocol"
@@ -195,9 +196,7 @@ func TestShutdownHoldsTheGate(t *testing.T) {
 			c.faults.at[fmt.Sprintf("ann append own %d", n+i)] = failBefore
 		}
 		c.faults.mu.Unlock()
-		if err := c.l.Shutdown(c.ctx, "ann", "now", policy.RoleOperator); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.l.Shutdown(c.ctx, "ann", "now", policy.RoleOperator))
 		synctest.Wait()
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))

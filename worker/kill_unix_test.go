@@ -210,14 +210,10 @@ type doomed struct {
 func (d *doomed) start(role string, killAt int, count string) {
 	d.t.Helper()
 	args, err := json.Marshal(&mortal{At: d.at, Role: role, KillAt: killAt, Count: count})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	log := filepath.Join(d.at.State, role+".log")
 	p, err := spawn.ProcessBackend().Start(d.t.Context(), spawn.Spec{Argv: []string{os.Args[0]}, Env: append(os.Environ(), mortalEnv+"="+string(args)), Log: log})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	d.t.Cleanup(func() { d.end(p, log) })
 	d.procs[role] = p
 }
@@ -314,9 +310,7 @@ func TestKilledEverywhere(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", victim, killAt), func(t *testing.T) {
 				d := &doomed{files: newFiles(t), procs: map[string]*spawn.Process{}}
 				d.assign("echo x >> ran")
-				if err := d.l.Close(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, d.l.Close())
 				d.live(victim, killAt, count)
 				if d.check() {
 					unknown++

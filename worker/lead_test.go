@@ -12,6 +12,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -60,9 +61,7 @@ func (l *led) taken() [][]string {
 func (l *led) unread() (texts []string) {
 	l.t.Helper()
 	entries, err := l.box(protocol.Lead).Entries(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	for _, e := range entries {
 		if !e.Envelope.Read && protocol.Decode(e.Envelope).Kind == protocol.KindText {
 			texts = append(texts, e.Envelope.Text)
@@ -226,9 +225,7 @@ func TestLeadAgentAsks(t *testing.T) {
 		c.until("the question", func() bool { return len(c.leaderFold().Pending()) == 1 })
 		fold := control.NewLeader(nil)
 		j := c.lead.Open(fold)
-		if err := j.Refresh(c.ctx); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, j.Refresh(c.ctx))
 		if n := len(fold.PendingForLead()); n != 0 {
 			t.Errorf("the lead is asked %d of its own questions", n)
 		}

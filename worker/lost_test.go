@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -18,13 +19,9 @@ func TestResendLost(t *testing.T) {
 		c.setBox(protocol.Lead, box)
 		empty := func() int {
 			es, err := box.Entries(c.ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, e := range es {
-				if err := box.MarkRead(c.ctx, e.ID); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, box.MarkRead(c.ctx, e.ID))
 			}
 			return len(es)
 		}
@@ -69,9 +66,7 @@ func TestResendBacksOff(t *testing.T) {
 			time.Sleep(tick) // the bubble's clock
 			synctest.Wait()
 			es, err := box.Entries(c.ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, e := range es {
 				if key == "" {
 					key = e.Envelope.Text
@@ -79,9 +74,7 @@ func TestResendBacksOff(t *testing.T) {
 				if e.Envelope.Text == key {
 					came = append(came, time.Now())
 				}
-				if err := box.MarkRead(c.ctx, e.ID); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, box.MarkRead(c.ctx, e.ID))
 			}
 		}
 		if len(came) < 7 {

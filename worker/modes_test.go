@@ -11,6 +11,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
@@ -86,10 +87,8 @@ func TestModesForReal(t *testing.T) {
 		}
 		version := uint64(len(policy.Modes()) + 1)
 		c.until("the newest is applied", func() bool { return c.fold("ann").PolicyVersion == version })
-		for _, e := range must(c.box("ann").Entries(t.Context())) { // the whole mailbox again
-			if err := c.box("ann").Append(t.Context(), e.Envelope); err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range testenv.Value(c.box("ann").Entries(t.Context()))(t) { // the whole mailbox again
+			testenv.Must(t, c.box("ann").Append(t.Context(), e.Envelope))
 		}
 		c.poke()
 		time.Sleep(5 * time.Second) // the bubble's clock
@@ -113,11 +112,4 @@ func command(c agent.Call) string {
 		panic(err)
 	}
 	return in.Command
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

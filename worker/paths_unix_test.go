@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -34,9 +35,7 @@ func TestLinkOfARepository(t *testing.T) {
 	}{{"allowed", false}, {"a link that moves before it is allowed", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			home, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(linkWriter)}, func(f *files) {
 				f.command(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 					p := l.Policy
@@ -49,9 +48,7 @@ func TestLinkOfARepository(t *testing.T) {
 				os.WriteFile(home+"/.bashrc", []byte("mine"), 0o600), os.Symlink(home+"/.bashrc", f.work+"/rc"), os.Symlink(".git/hooks", f.work+"/scripts"),
 				os.Symlink("src", f.work+"/lib"), os.Symlink(home+"/notes", f.work+"/docs"),
 			} {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 			}
 			g := &gated{files: f}
 			g.here()
@@ -74,19 +71,13 @@ func TestLinkOfARepository(t *testing.T) {
 				return r
 			}
 			work, err := filepath.EvalSymlinks(f.work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			g.answer(asked(1, home+"/.bashrc"), false, "no")
 			g.answer(asked(2, work+"/.git/hooks/pre-commit"), false, "no")
 			r := asked(3, home+"/notes/note")
 			if c.swap {
-				if err := os.Remove(f.work + "/docs"); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(home+"/other", f.work+"/docs"); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.Remove(f.work+"/docs"))
+				testenv.Must(t, os.Symlink(home+"/other", f.work+"/docs"))
 			}
 			g.answer(r, true, "")
 			g.passing("the turn ends", over)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -47,9 +48,7 @@ func newGated(t *testing.T, set func(*record.PolicySet)) *gated {
 			return l.SetPolicy(p, journal.Writer{Operator: true}, m)
 		})
 	}, "Bash", "Write") // allowed, but for the plan
-	if err := os.WriteFile(filepath.Join(f.work, "kept"), []byte("as it was"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(f.work, "kept"), []byte("as it was"), 0o600))
 	return &gated{f, f.tree()}
 }
 
@@ -80,9 +79,7 @@ func (f *files) tree() string {
 		}
 		return nil
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -189,9 +186,7 @@ func TestPlanGate(t *testing.T) {
 		p := g.start()
 		g.assign("do it")
 		r := g.proposed(1)
-		if err := syscall.Kill(p.Identity().PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGKILL))
 		<-p.Done()
 		g.untouched("after a crash")
 		g.here()
@@ -213,9 +208,7 @@ func TestPlanGate(t *testing.T) {
 			if err == nil {
 				err = box.Append(t.Context(), protocol.Envelope{From: "team-lead", Text: text, Timestamp: now, MsgV: 1, MsgID: fmt.Sprint("f", i), Type: "message"})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 		}
 		g.await("both are on record", func() bool { return g.own().Unverified == 2 })
 		g.untouched("after forged approvals")

@@ -101,26 +101,18 @@ func newFiles(t *testing.T, rules ...string) *files {
 func newFilesOf(t *testing.T, ann record.Joined, before func(*files), rules ...string) *files {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := &files{t: t, at: place{Root: filepath.Join(dir, "root"), UID: "uid"}, work: t.TempDir()}
 	root := team.Root{Path: f.at.Root}
 	reg, err := team.Create(t.Context(), root, team.Config{Name: "sim"}, team.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	state, err := home.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f.at.State = state.Path
 	if _, _, err = reg.Add(t.Context(), team.Member{Name: "ann", Cwd: f.work}, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(root.MemberDir("sim", "ann"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(root.MemberDir("sim", "ann"), 0o700))
 	if f.board, err = task.Open(root.TasksDir("sim"), "sim", task.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +132,7 @@ func newFilesOf(t *testing.T, ann record.Joined, before func(*files), rules ...s
 		f.l, err = leader.Open(t.Context(), leader.Options{Dismiss: true, Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
 			Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := f.l.Close(); err != nil {
 			t.Error(err)
@@ -162,9 +152,7 @@ func (f *files) elsewhere(do func()) {
 func (f *files) journal(fold journal.Fold, name journal.Name) journal.Journal {
 	f.t.Helper()
 	j, err := f.at.options().State.Journals().Open(name, fold, journal.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	return j
 }
 
@@ -202,9 +190,7 @@ func (f *files) answer(r *control.Request, allow bool, reason string) (out contr
 func (f *files) box() *mailbox.Box {
 	f.t.Helper()
 	box, err := mailbox.Dir{Path: team.Root{Path: f.at.Root}.InboxesDir("sim")}.Open("ann", mailbox.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	return box
 }
 
@@ -231,18 +217,12 @@ func (f *files) own() *control.Worker {
 func (f *files) start() *spawn.Process {
 	f.t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	at, err := json.Marshal(f.at)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	log := filepath.Join(f.at.State, "output.log")
 	p, err := f.l.Start(f.t.Context(), "aa", spawn.ProcessBackend(), spawn.Spec{Argv: []string{exe}, Env: append(os.Environ(), memberEnv+"="+string(at)), Log: log})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	f.t.Cleanup(func() { f.end(p, log) })
 	return p
 }
@@ -260,9 +240,7 @@ func (f *files) hereWith(change func(*worker.Options)) (stop func() error) {
 	o := f.at.options()
 	change(&o)
 	f.elsewhere(func() { w, err = worker.Open(f.t.Context(), o) })
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
@@ -285,9 +263,7 @@ func (f *files) assign(cmd string) {
 	if err == nil {
 		err = f.l.Assign(f.t.Context(), "ann", record.Task{ID: string(b.ID), Subject: "it", Instructions: cmd})
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 }
 
 // await waits for a condition without leader passes, which would release dead processes.
@@ -297,9 +273,7 @@ func (f *files) await(what string, cond func() bool) { f.t.Helper(); spawntest.A
 func (f *files) passing(what string, cond func(*control.Leader, *control.Member) bool) {
 	f.t.Helper()
 	f.await(what, func() (ok bool) {
-		if err := f.l.Pass(f.t.Context()); err != nil {
-			f.t.Fatal(err)
-		}
+		testenv.Must(f.t, f.l.Pass(f.t.Context()))
 		f.l.View(func(l *control.Leader) {
 			m, _ := l.Member("ann")
 			ok = cond(l, m)
@@ -318,9 +292,7 @@ func (f *files) freeze(pid int) {
 		f.await("the lock of journal "+j, func() (held bool) {
 			var err error
 			release, held, err = atomicfile.TryFlock(filepath.Join(f.at.options().State.JournalOf(j), "lock"), atomicfile.Options{})
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			testenv.Must(f.t, err)
 			return held
 		})
 		defer func() {
@@ -329,14 +301,10 @@ func (f *files) freeze(pid int) {
 			}
 		}()
 	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, syscall.Kill(pid, syscall.SIGSTOP))
 	f.await("it is stopped", func() bool {
 		out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		testenv.Must(f.t, err)
 		return strings.HasPrefix(strings.TrimSpace(string(out)), "T")
 	})
 }
@@ -410,9 +378,7 @@ func TestKilledMidRun(t *testing.T) {
 	p := f.start()
 	f.assign("echo x >> ran; echo $$ > pid; exec sleep 60")
 	f.await("the command runs", func() bool { return f.lines("pid") == 1 })
-	if err := syscall.Kill(p.Identity().PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGKILL))
 	<-p.Done()
 	t.Cleanup(func() { f.killCommand() })
 	f.here()
@@ -435,13 +401,9 @@ func TestKilledMidRun(t *testing.T) {
 // killCommand ends the command that a killed process left behind.
 func (f *files) killCommand() {
 	b, err := os.ReadFile(filepath.Join(f.work, "pid"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, err)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		f.t.Errorf("the command that was left behind: %v", err)
 	}
@@ -454,14 +416,10 @@ func TestTermMidRun(t *testing.T) {
 	p := f.start()
 	f.assign("echo $$ > pid; exec sleep 60")
 	f.await("the command runs", func() bool { return f.lines("pid") == 1 })
-	if err := syscall.Kill(p.Identity().PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGTERM))
 	<-p.Done()
 	b, err := os.ReadFile(filepath.Join(f.work, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if pid, _ := strconv.Atoi(strings.TrimSpace(string(b))); syscall.Kill(pid, 0) == nil {
 		t.Error("the command goes on")
 	}
@@ -493,17 +451,13 @@ func TestStoppedAndOvertaken(t *testing.T) {
 			t.Errorf("beside a stopped process: %v", err)
 		}
 	})
-	if err := os.Remove(f.at.options().State.ProcessLease("aa")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(f.at.options().State.ProcessLease("aa")))
 	f.here()
 	var r *control.Request
 	f.l.View(func(l *control.Leader) { r = l.Pending()[0] })
 	f.answer(r, true, "")
 	f.passing("it is done", over)
-	if err := syscall.Kill(p.Identity().PID, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Kill(p.Identity().PID, syscall.SIGCONT))
 	f.await("the old process ends", func() bool {
 		select {
 		case <-p.Done():
@@ -528,9 +482,7 @@ func TestStoppedAndOvertaken(t *testing.T) {
 			t.Errorf("done: %v, %d requests", m.Done["1"], len(l.Requests))
 		}
 	})
-	if err := f.l.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.l.Pass(t.Context()))
 	f.l.View(func(l *control.Leader) {
 		if m, _ := l.Member("ann"); m.Left != nil {
 			t.Errorf("the member was let go as %+v although its successor runs", m.Left)
@@ -545,25 +497,17 @@ func TestLeaseOfAKilled(t *testing.T) {
 	f := newFiles(t)
 	o := f.at.options()
 	dead := exec.Command("true")
-	if err := dead.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, dead.Start())
 	id, err := spawn.Identify(dead.Process.Pid)
-	if err := errors.Join(err, dead.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, dead.Wait()))
 	own, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	release, held, err := o.State.TryLease(o.State.ProcessLease(o.Instance))
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
 	for _, by := range []spawn.Identity{own, id} {
-		if err := o.State.NoteStarted(home.Started{Team: o.Team, Instance: o.Instance, ID: by}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, o.State.NoteStarted(home.Started{Team: o.Team, Instance: o.Instance, ID: by}))
 		if by == id {
 			time.AfterFunc(50*time.Millisecond, func() { _ = release() }) // real clock: the threads end
 		}

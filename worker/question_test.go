@@ -13,6 +13,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 	"waggle/protocol"
 	"waggle/record"
@@ -28,9 +29,7 @@ func (c *crew) words(typed ...string) {
 	c.t.Helper()
 	r := c.leaderFold().Pending()[0]
 	replies, err := record.Replies(r.Ask.Input, typed)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, err)
 	c.decide(control.Answer{Allow: true, Answers: replies})
 }
 
@@ -86,13 +85,9 @@ func TestQuestionsAtOnce(t *testing.T) {
 		c.until("asked", c.pending(2))
 		for _, r := range c.leaderFold().Pending() {
 			qs, err := record.Questions(r.Ask.Input)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			replies, err := record.Replies(r.Ask.Input, []string{"to " + qs[0].Text})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			c.decideOn(r, control.Answer{Allow: true, Answers: replies})
 		}
 		c.until("over", c.finished("ann", "1"))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/agent"
+	"waggle/internal/test/testenv"
 	"waggle/protocol"
 	"waggle/transport"
 	"waggle/worker"
@@ -40,9 +41,7 @@ func TestSocket(t *testing.T) {
 		return err == nil && len(es) == 1 && es[0].Envelope.Read && f.own().Owns(es[0].ID.String())
 	})
 	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := c.Write([]byte("let me in\n")); err != nil {
 		t.Error(err)
 	}

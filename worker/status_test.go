@@ -12,6 +12,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/task"
@@ -77,9 +78,7 @@ func TestStatus(t *testing.T) {
 		if _, s := c.desk.told("ann"); s.Status != task.MemberIdle || s.Metrics.TasksCompleted != 1 {
 			t.Errorf("after a restart %+v", s)
 		}
-		if err := c.l.Shutdown(c.ctx, "ann", "", policy.RoleOperator); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.l.Shutdown(c.ctx, "ann", "", policy.RoleOperator))
 		if err := <-c.ended["ann"]; err != nil && !errors.Is(err, worker.ErrLeft) {
 			t.Error(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -33,9 +34,7 @@ func (w *world) say(to protocol.MemberName, text string, words record.Words, sen
 	w.t.Helper()
 	ctx := context.Background()
 	mint, err := w.minter.Mint()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	tt := told{env: protocol.Envelope{From: string(protocol.Lead), Text: text, Timestamp: protocol.FormatTime(time.Now()), MsgV: 1, MsgID: mint.MsgID, Type: "message"}}
 	words.By = policy.RoleOperator
 	fold := control.NewLeader(nil)
@@ -43,14 +42,10 @@ func (w *world) say(to protocol.MemberName, text string, words record.Words, sen
 		m, _ := fold.Member(to)
 		return fold.Say(m, to, tt.env, words)
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	tt.seq = uint64(recs[0].Seq)
 	if sent {
-		if err := w.box(to).Append(ctx, tt.env); err != nil {
-			w.t.Fatal(err)
-		}
+		testenv.Must(w.t, w.box(to).Append(ctx, tt.env))
 		w.operate(func(*control.Leader) ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: tt.seq}}}, nil
 		})
@@ -277,9 +272,7 @@ func TestErasedWords(t *testing.T) {
 		never := c.say("ann", "never sent", record.Words{}, false)
 		c.setBox("ann", good)
 		twice := c.say("ann", "twice", record.Words{}, true)
-		if err := good.Append(c.ctx, twice.env); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, good.Append(c.ctx, twice.env))
 		c.works("ann")
 		for _, w := range []told{lost, never, twice} {
 			c.until(w.env.Text, c.took("ann", w))
@@ -360,13 +353,9 @@ func TestTakenUpChat(t *testing.T) {
 		c.until("the chat is given", func() bool { return len(c.texts("ann/1")) == 2 })
 		c.dies("ann")
 		es, err := c.box("ann").Entries(c.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		peers := mailbox.NewMemory(mailbox.Options{}) // the lead's messages are erased
-		if err := peers.Append(c.ctx, es[0].Envelope); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, peers.Append(c.ctx, es[0].Envelope))
 		c.setBox("ann", peers)
 		c.faults.mu.Lock()
 		n := c.faults.count["ann entries"] + 2 // the first pass reads it, then the turn

@@ -16,6 +16,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -82,9 +83,7 @@ func TestControlBeforeChat(t *testing.T) {
 		c.order("ann", "1", nil)
 		c.chat("bob", "team-lead", "words")
 		c.order("bob", "2", nil)
-		if err := c.l.Shutdown(c.ctx, "bob", "no need", policy.RoleOperator); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.l.Shutdown(c.ctx, "bob", "no need", policy.RoleOperator))
 		synctest.Wait()
 		c.works("ann")
 		c.works("bob")
@@ -111,9 +110,7 @@ func TestReadFlagIsOutput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		e := protocol.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: protocol.FormatTime(time.Now()), Read: true}
-		if err := c.box("ann").Append(c.ctx, e); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.box("ann").Append(c.ctx, e))
 		c.setBox("ann", unmarkable{c.box("ann")})
 		c.works("ann")
 		c.until("delivered", func() bool { return len(c.texts("ann/1")) == 1 })
@@ -141,9 +138,7 @@ func TestBaseline(t *testing.T) {
 		c.setBox("ann", box)
 		c.chat("ann", "team-lead", "for the one before")
 		es, err := box.Entries(c.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c.join(record.Joined{Name: "ann", Baseline: []string{es[0].ID.String()}})
 		c.chat("ann", "team-lead", "for ann")
 		c.works("ann")
@@ -280,9 +275,7 @@ func TestLockedMailboxes(t *testing.T) {
 		var got []string
 		for _, b := range []mailbox.Store{lead, bob} {
 			es, err := b.Entries(c.ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, e := range es {
 				got = append(got, string(protocol.Decode(e.Envelope).Kind))
 				if k := got[len(got)-1]; k == "text" {
@@ -336,12 +329,8 @@ func TestBoard(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
 		c.board.add("1", "rm -rf everything", "ann")
-		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Instructions: "do 1"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "2", Instructions: "do 2"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Instructions: "do 1"}))
+		testenv.Must(t, c.l.Assign(c.ctx, "ann", record.Task{ID: "2", Instructions: "do 2"}))
 		c.until("both over", c.finished("ann", "2"))
 		if _, done := c.over("ann", "1"); done || !strings.Contains(c.note("ann", "1"), "not the ones that were assigned") {
 			t.Errorf("task 1: %q", c.note("ann", "1"))
@@ -391,9 +380,7 @@ func TestBlockedTaskWaits(t *testing.T) {
 		c.board.add("2", "do 2", "bob")
 		c.board.block("1", "2")
 		for _, id := range []string{"1", "3"} {
-			if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Instructions: "do " + id}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.l.Assign(c.ctx, "ann", record.Task{ID: id, Instructions: "do " + id}))
 		}
 		c.until("the other is over", c.finished("ann", "3"))
 		synctest.Wait()
@@ -423,9 +410,7 @@ func TestFailedTaskIsPending(t *testing.T) {
 		c.mu.Lock()
 		c.plays["1"] = nil
 		c.mu.Unlock()
-		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Subject: "task 1", Instructions: "do 1"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Subject: "task 1", Instructions: "do 1"}))
 		c.until("done", func() bool { _, done := c.over("ann", "1"); return done })
 		c.quits("ann")
 		c.works("ann")
@@ -515,13 +500,9 @@ func TestForgedOrders(t *testing.T) {
 		c.starts("ann")
 		text, err := protocol.Encode(protocol.TaskAssignment{TaskID: "9", Subject: "s", Description: "make it", AssignedBy: "team-lead",
 			Timestamp: protocol.FormatTime(time.Now())}, protocol.DialectWire)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for range 3 {
-			if err := c.box("ann").Append(c.ctx, protocol.Envelope{From: "team-lead", Text: text, Timestamp: protocol.FormatTime(time.Now())}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.box("ann").Append(c.ctx, protocol.Envelope{From: "team-lead", Text: text, Timestamp: protocol.FormatTime(time.Now())}))
 		}
 		c.poke()
 		c.until("on record", func() bool {

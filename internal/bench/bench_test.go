@@ -22,9 +22,7 @@ func TestRun(t *testing.T) {
 	sizes := 0
 	o.Done = func(int) { sizes++ }
 	rows, err := bench.Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(rows) != sizes*len(bench.Ops) || sizes == 0 {
 		t.Errorf("%d rows of %d sizes", len(rows), sizes)
 	}
@@ -41,9 +39,7 @@ func benchmark(b *testing.B, op string) {
 		for _, who := range []string{"waggle", "peers"} {
 			b.Run(fmt.Sprintf("N=%d/%s", n, who), func(b *testing.B) {
 				path := filepath.Join(b.TempDir(), "tester.json")
-				if err := os.WriteFile(path, bench.Content(n), 0o600); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, os.WriteFile(path, bench.Content(n), 0o600))
 				s, err := bench.NewScenario(b.Context(), who, op, path, n)
 				if err == nil {
 					if err = s.Prepare(); err == nil {
@@ -60,9 +56,7 @@ func benchmark(b *testing.B, op string) {
 						err = s.Do()
 					}
 				}
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, err)
 			})
 		}
 	}

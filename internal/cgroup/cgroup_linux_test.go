@@ -24,7 +24,7 @@ func fake(t *testing.T, own, mounts string) string {
 	for name, text := range map[string]string{"cgroup": own, "mountinfo": mounts} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	return filepath.Dir(dir)
 }
 
@@ -52,8 +52,8 @@ func TestHere(t *testing.T) {
 func TestSpared(t *testing.T) {
 	parent := t.TempDir()
 	g, err := cgroup.Make(parent, "a")
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte("11\n12\n"), 0o600))
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte("11\n12\n"), 0o600))
 	if err := g.End(t.Context(), []int{1, 12}); err == nil || !strings.Contains(err.Error(), "process 12") {
 		t.Error(err)
 	}
@@ -97,7 +97,7 @@ func real(t *testing.T) string {
 // group.
 func TestEnd(t *testing.T) {
 	g, err := cgroup.Make(real(t), "member")
-	must(t, err)
+	testenv.Must(t, err)
 	// The process enters the group, and its child leaves its environment, session and parent.
 	cmd := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" || exit 1; env -i setsid sleep 600 </dev/null >/dev/null 2>&1 &`, "sh", g.Path)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -108,10 +108,10 @@ func TestEnd(t *testing.T) {
 		pids, err = g.Processes()
 		return err != nil || len(pids) > 0
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	must(t, g.End(ctx, []int{os.Getpid()}))
+	testenv.Must(t, g.End(ctx, []int{os.Getpid()}))
 	for _, pid := range pids {
 		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(b), ") Z ") {
 			t.Errorf("process %d lives: %s", pid, b)
@@ -136,7 +136,7 @@ func TestStartsApart(t *testing.T) {
 	var owners []cgroup.Owner
 	for i := range 2 {
 		cmd := exec.Command("sleep", "600")
-		must(t, cmd.Start())
+		testenv.Must(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -159,14 +159,14 @@ func TestStartsApart(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	must(t, first.End(ctx, []int{os.Getpid()}))
+	testenv.Must(t, first.End(ctx, []int{os.Getpid()}))
 	if err := first.End(ctx, nil); err != nil {
 		t.Errorf("what is gone has ended: %v", err)
 	}
 	if err := syscall.Kill(owners[1].PID, 0); err != nil {
 		t.Errorf("the other one: %v", err)
 	}
-	must(t, os.WriteFile(filepath.Join(state, "cgroups", "0123.7.8"), []byte("b\n1\n/sys/fs/cgroup/theirs\n"), 0o600))
+	testenv.Must(t, os.WriteFile(filepath.Join(state, "cgroups", "0123.7.8"), []byte("b\n1\n/sys/fs/cgroup/theirs\n"), 0o600))
 	if list, err = cgroup.Records(state, "0123"); err == nil || len(list) != 2 {
 		t.Errorf("a record of another's group: %+v %v", list, err)
 	}
@@ -177,7 +177,7 @@ func TestStartsApart(t *testing.T) {
 func TestVanishing(t *testing.T) {
 	parent := real(t)
 	above, err := cgroup.Make(parent, "above")
-	must(t, err)
+	testenv.Must(t, err)
 	defer func() { _ = above.Drop() }()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -206,12 +206,4 @@ func TestVanishing(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-}
-
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"io"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // CutLines returns the lines of a stream that is written in parts.
 func CutLines(t *testing.T, parts ...[]byte) [][]byte {
 	t.Helper()
 	got, err := WriteLines(parts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return got
 }
 

@@ -7,6 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"waggle/internal/cmdline"
+	"waggle/internal/test/testenv"
 )
 
 // TestLookUp: the facts of a command whose words need a reader of their own: its risk, whether it
@@ -146,9 +147,7 @@ func TestLookUp(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			file, err := cmdline.ParseShell(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			words, ok := cmdline.CommandWords(file.Stmts[0].Cmd.(*syntax.CallExpr))
 			if !ok {
 				t.Fatal("no words")

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/cmdline"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 )
 
@@ -20,9 +21,7 @@ func TestQuote(t *testing.T) {
 		words := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a\nb", "it's\n'x'", "\t", "\x1b[31m", "\xff", "~", "a=b", "if", "$HOME", "`x`", "\\"})), 1, 5).
 			Filter(func(ws []string) bool { return !strings.Contains(strings.Join(ws, ""), "\x00") }).Draw(t, "words")
 		text, err := cmdline.Quote(words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		out, err := exec.Command("sh", "-c", `printf '%s\000' `+text).Output()
 		if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q is read as %q, %v", text, got, err)

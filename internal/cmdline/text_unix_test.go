@@ -55,12 +55,8 @@ func TestTextsOnlyRead(t *testing.T) {
 	dir := t.TempDir()
 	tree := filepath.Join(dir, "tree")
 	for name, text := range map[string]string{"secret": "the secret\n", "tree/a": "a b\nb a\n= /\n", "tree/b": "touch F\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, program := range []string{"sed", "gsed", "awk", "gawk", "mawk"} {
 		texts, parts := sedTexts, sedParts
@@ -95,9 +91,7 @@ func TestTextsOnlyRead(t *testing.T) {
 					t.Fatalf("%q reads another file: %s", text, out)
 				}
 				entries, err := os.ReadDir(tree)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for _, e := range entries {
 					if !slices.Contains([]string{"a", "b"}, e.Name()) {
 						t.Fatalf("%q writes %s", text, e.Name())

@@ -12,6 +12,7 @@ import (
 
 	"waggle/home"
 	_ "waggle/internal/fs/atomicfile/ordertest" // every test checks the order of its locks
+	"waggle/internal/test/testenv"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -55,9 +56,7 @@ func TestOnRecord(t *testing.T) {
 		t.Fatal(left, err)
 	}
 	none(t, dir, "i2")
-	if err := os.WriteFile(filepath.Join(dir.Tools(), "i1-1-1.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(dir.Tools(), "i1-1-1.json"), []byte("{"), 0o600))
 	for range 2 {
 		if err := left[0].Forget(); err != nil {
 			t.Error(err)
@@ -80,9 +79,7 @@ func TestOutside(t *testing.T) {
 		return spawn.Exit{}, nil
 	}))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out bytes.Buffer
 	exit, err := e.Outside().Run(t.Context(), spawn.Command{Argv: []string{self, "-test.run=^$"}, Env: os.Environ(), Dir: t.TempDir(), Output: &out})
 	if err != nil || exit.Code != 0 || out.Len() == 0 {

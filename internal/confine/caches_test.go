@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/confine"
+	"waggle/internal/test/testenv"
 	"waggle/record"
 	"waggle/worker"
 )
@@ -20,8 +21,8 @@ func TestCacheDirectories(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{".config/go/env": "GOPROXY=off\nGOCACHE=/big/build\nGOPATH=/big/go\n", "own.env": "GOMODCACHE=/own/mod\n", ".cache/uv/x": ""} {
 		path := filepath.Join(home, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	in := func(names ...string) (list []string) {
 		for _, n := range names {

@@ -75,8 +75,8 @@ func newScene(t *testing.T) *scene {
 		parent = testenv.Home(t)
 	}
 	base, err := os.MkdirTemp(parent, "wmc")
-	must(t, err)
-	must(t, os.Chmod(base, 0o755))
+	testenv.Must(t, err)
+	testenv.Must(t, os.Chmod(base, 0o755))
 	t.Cleanup(func() { os.RemoveAll(base) })
 	t.Setenv("TMPDIR", base)
 	r := newRig(t)
@@ -84,23 +84,23 @@ func newScene(t *testing.T) *scene {
 		"TMUX=/tmp/tmux/default,1,0", "DOCKER_HOST=unix://"+r.dir+"/docker.sock", "DBUS_SESSION_BUS_ADDRESS=unix:path="+r.dir+"/bus", "XDG_RUNTIME_DIR="+r.dir+"/xdg")
 	s := &scene{rig: r, t: t}
 	for path, text := range map[string]string{".ssh/id_ed25519": "PRIVATE " + pwned, ".aws/credentials": pwned, ".claude/settings.json": `{"hooks":"` + pwned + `"}`, "notes.txt": "notes"} {
-		must(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(path)), 0o700))
-		must(t, os.WriteFile(filepath.Join(r.dir, path), []byte(text), 0o600))
+		testenv.Must(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(path)), 0o700))
+		testenv.Must(t, os.WriteFile(filepath.Join(r.dir, path), []byte(text), 0o600))
 	}
 	r.Join("bob")
 	bob := r.Op.Root.MemberDir(r.Name, "bob")
-	must(t, os.MkdirAll(bob, 0o700))
-	must(t, os.WriteFile(filepath.Join(bob, "output.log"), []byte("bob's "+pwned), 0o600))
+	testenv.Must(t, os.MkdirAll(bob, 0o700))
+	testenv.Must(t, os.WriteFile(filepath.Join(bob, "output.log"), []byte("bob's "+pwned), 0o600))
 	sleep := exec.Command("sleep", "600")
 	sleep.Env = []string{"SECRET_OF_ANOTHER=" + pwned}
-	must(t, sleep.Start())
+	testenv.Must(t, sleep.Start())
 	t.Cleanup(func() { _ = sleep.Process.Kill(); _ = sleep.Wait() })
 	s.victim = sleep.Process.Pid
 	for _, text := range []string{"Read(infra/keys/**)", "Edit(infra/**)"} {
 		rule, err := policy.ParseRule(text)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = decide.Of(r.Op).AddRule(t.Context(), r.Name, rule, true, decide.RuleScope{})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	s.bare, s.ann = s.member("bare", record.Sandbox{Mode: record.SandboxOff}), s.repository("ann", required)
 	s.tree = s.repository("tree", record.Sandbox{Mode: record.SandboxRequired, UnixSockets: record.SocketsOwnTree})
@@ -130,12 +130,12 @@ func (s *scene) later(name protocol.MemberName, a attack) (*member, error) {
 
 func (s *scene) prepareTree(work string) {
 	s.t.Helper()
-	must(s.t, os.MkdirAll(filepath.Join(work, ".claude"), 0o700))
-	must(s.t, os.WriteFile(filepath.Join(work, ".claude", "settings.json"), []byte("{}"), 0o600))
-	must(s.t, os.WriteFile(filepath.Join(work, ".mcp.json"), []byte("{}"), 0o600))
-	must(s.t, os.MkdirAll(filepath.Join(work, "infra", "keys"), 0o700))
-	must(s.t, os.WriteFile(filepath.Join(work, "infra", "keys", "k"), []byte(pwned), 0o600))
-	must(s.t, os.WriteFile(filepath.Join(work, "infra", "main.tf"), []byte("as it was"), 0o600))
+	testenv.Must(s.t, os.MkdirAll(filepath.Join(work, ".claude"), 0o700))
+	testenv.Must(s.t, os.WriteFile(filepath.Join(work, ".claude", "settings.json"), []byte("{}"), 0o600))
+	testenv.Must(s.t, os.WriteFile(filepath.Join(work, ".mcp.json"), []byte("{}"), 0o600))
+	testenv.Must(s.t, os.MkdirAll(filepath.Join(work, "infra", "keys"), 0o700))
+	testenv.Must(s.t, os.WriteFile(filepath.Join(work, "infra", "keys", "k"), []byte(pwned), 0o600))
+	testenv.Must(s.t, os.WriteFile(filepath.Join(work, "infra", "main.tf"), []byte("as it was"), 0o600))
 	if out, err := exec.Command("git", "-C", work, "init", "-q").CombinedOutput(); err != nil {
 		s.t.Fatal(err, string(out))
 	}
@@ -145,21 +145,21 @@ func (s *scene) prepareTree(work string) {
 func (s *scene) prepare(m *member) {
 	s.t.Helper()
 	own := s.Op.Root.MemberDir(s.Name, m.name)
-	must(s.t, os.RemoveAll(m.work))
-	must(s.t, os.MkdirAll(m.work, 0o700))
+	testenv.Must(s.t, os.RemoveAll(m.work))
+	testenv.Must(s.t, os.MkdirAll(m.work, 0o700))
 	s.prepareTree(m.work)
-	must(s.t, os.MkdirAll(own, 0o700))
+	testenv.Must(s.t, os.MkdirAll(own, 0o700))
 	for name, want := range map[string]fs.FileMode{"output.log": 0, "task-status.json": 0, "artifacts": fs.ModeDir} {
 		path := filepath.Join(own, name)
 		info, err := os.Lstat(path)
 		if err == nil && info.Mode().Type() == want && !holds(path, pwned) {
 			continue
 		}
-		must(s.t, os.RemoveAll(path))
+		testenv.Must(s.t, os.RemoveAll(path))
 		if want == fs.ModeDir {
-			must(s.t, os.Mkdir(path, 0o700))
+			testenv.Must(s.t, os.Mkdir(path, 0o700))
 		} else {
-			must(s.t, os.WriteFile(path, nil, 0o600))
+			testenv.Must(s.t, os.WriteFile(path, nil, 0o600))
 		}
 	}
 }
@@ -167,17 +167,10 @@ func (s *scene) prepare(m *member) {
 // restore puts back the files outside of the members' directories that attacks change.
 func (s *scene) restore() {
 	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.dir, "notes.txt"), []byte("notes"), 0o600))
-	must(s.t, os.WriteFile(s.Mailbox("bob"), []byte("[]"), 0o600))
+	testenv.Must(s.t, os.WriteFile(filepath.Join(s.dir, "notes.txt"), []byte("notes"), 0o600))
+	testenv.Must(s.t, os.WriteFile(s.Mailbox("bob"), []byte("[]"), 0o600))
 	if err := os.Remove(filepath.Join(s.dir, "pwned")); !errors.Is(err, fs.ErrNotExist) {
-		must(s.t, err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+		testenv.Must(s.t, err)
 	}
 }
 
@@ -188,7 +181,7 @@ func (s *scene) run(a attack, m *member) (ran, bool) {
 	program := "/run/waggle/relay"
 	if m == s.bare {
 		self, err := os.Executable()
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		program = self
 	}
 	own := s.Op.Root.MemberDir(s.Name, m.name)
@@ -279,7 +272,7 @@ func TestMemberCorpus(t *testing.T) {
 func stat(t *testing.T, path string) fs.FileInfo {
 	t.Helper()
 	info, err := os.Lstat(path)
-	must(t, err)
+	testenv.Must(t, err)
 	if !info.Mode().IsRegular() {
 		t.Errorf("%s is %s", path, info.Mode())
 	}
@@ -298,17 +291,17 @@ func TestMemberCorpusOrdinaryUser(t *testing.T) {
 	require(t)
 	const nobody = 65534
 	base, err := os.MkdirTemp("/var/lib", "wmu")
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(base) })
-	must(t, os.Chmod(base, 0o755))
+	testenv.Must(t, os.Chmod(base, 0o755))
 	self, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	program, home := filepath.Join(base, "tests"), filepath.Join(base, "own")
 	data, err := os.ReadFile(self)
-	must(t, err)
-	must(t, testenv.Executable(program, data))
-	must(t, os.Mkdir(home, 0o700))
-	must(t, os.Chown(home, nobody, nobody))
+	testenv.Must(t, err)
+	testenv.Must(t, testenv.Executable(program, data))
+	testenv.Must(t, os.Mkdir(home, 0o700))
+	testenv.Must(t, os.Chown(home, nobody, nobody))
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestMemberCorpus|TestWriteTool)$", "-test.v")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "USER=nobody", "GIT_CONFIG_GLOBAL=/dev/null", againVar+"=1")
@@ -444,10 +437,10 @@ func serve(path func(*scene) string) func(*scene) []string {
 			_ = os.Remove(p)
 			if filepath.Dir(p) == "/tmp/.X11-unix" { // every user's, as X11 makes it; it stays
 				if err := os.Mkdir(filepath.Dir(p), 0o700); err == nil {
-					must(s.t, os.Chmod(filepath.Dir(p), fs.ModeSticky|0o777))
+					testenv.Must(s.t, os.Chmod(filepath.Dir(p), fs.ModeSticky|0o777))
 				}
 			}
-			must(s.t, os.MkdirAll(filepath.Dir(p), 0o700))
+			testenv.Must(s.t, os.MkdirAll(filepath.Dir(p), 0o700))
 			if dir := filepath.Dir(p); strings.HasSuffix(dir, "-"+strconv.Itoa(os.Getpid())) {
 				s.t.Cleanup(func() { os.RemoveAll(dir) })
 			}
@@ -580,7 +573,7 @@ func meanwhileIn(dir string) func(*scene) []string {
 		if dir == "../tmp" {
 			path = fmt.Sprintf("/tmp/wmc-%d/late%d", os.Getpid(), s.sockets())
 		}
-		must(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -609,18 +602,18 @@ func repaired() []attack {
 		{name: "what an Edit rule denies, by another program", script: `echo PWNED > $W/infra/main.tf`, got: left(inTree("infra/main.tf"))},
 		{name: "a directory that an Edit rule names, moved", script: `mv $W/infra $W/other; mkdir $W/infra; echo PWNED > $W/infra/main.tf`, got: left(inTree("infra/main.tf"))},
 		{name: "a link that was left for an agent's settings", script: `echo PWNED > $H/pwned`, got: left(inHome("pwned")), left: func(s *scene, work string) {
-			must(s.t, os.RemoveAll(filepath.Join(work, ".codex")))
-			must(s.t, os.Symlink("/", filepath.Join(work, ".codex")))
+			testenv.Must(s.t, os.RemoveAll(filepath.Join(work, ".codex")))
+			testenv.Must(s.t, os.Symlink("/", filepath.Join(work, ".codex")))
 		}},
 		{name: "a link that was left for git's directory", script: `echo PWNED > $H/pwned`, got: left(inHome("pwned")), left: func(s *scene, work string) {
-			must(s.t, os.Rename(filepath.Join(work, ".git"), filepath.Join(work, "g")))
-			must(s.t, os.Symlink("g", filepath.Join(work, ".git")))
+			testenv.Must(s.t, os.Rename(filepath.Join(work, ".git"), filepath.Join(work, "g")))
+			testenv.Must(s.t, os.Symlink("g", filepath.Join(work, ".git")))
 		}},
 		{name: "servers of an agent that were not there", script: `rmdir $W/.mcp.json; echo PWNED > $W/.mcp.json`, got: left(inTree(".mcp.json")), left: func(s *scene, work string) {
-			must(s.t, os.Remove(filepath.Join(work, ".mcp.json")))
+			testenv.Must(s.t, os.Remove(filepath.Join(work, ".mcp.json")))
 		}},
 		{name: "hooks of an agent that were not there", script: `mkdir $W/.claude; echo PWNED > $W/.claude/settings.json`, got: left(inTree(".claude/settings.json")), left: func(s *scene, work string) {
-			must(s.t, os.RemoveAll(filepath.Join(work, ".claude")))
+			testenv.Must(s.t, os.RemoveAll(filepath.Join(work, ".claude")))
 		}},
 		{name: "another common directory of git", script: `mkdir $W/evil; cp -r $W/.git/. $W/evil; echo PWNED > $W/.git/commondir`, got: left(inTree(".git/commondir"))},
 	}
@@ -694,9 +687,9 @@ func environment() (list []attack) {
 	}
 	return append(list, attack{name: "an inherited file", script: `cat <&$FD`, arrange: func(s *scene) []string {
 		fd, err := unix.Open(filepath.Join(s.dir, ".aws", "credentials"), unix.O_RDONLY, 0) // not closed on exec
-		must(s.t, err)
+		testenv.Must(s.t, err)
 		if fd > 9 { // a shell names only the first ones
-			must(s.t, errors.Join(unix.Dup2(fd, 9), unix.Close(fd)))
+			testenv.Must(s.t, errors.Join(unix.Dup2(fd, 9), unix.Close(fd)))
 			fd = 9
 		}
 		s.t.Cleanup(func() { unix.Close(fd) })
@@ -709,7 +702,7 @@ func network() []attack {
 	web := func(network, addr string) func(*scene) []string {
 		return func(s *scene) []string {
 			l, err := net.Listen(network, addr)
-			must(s.t, err)
+			testenv.Must(s.t, err)
 			s.greets(l)
 			return []string{"ADDR=" + l.Addr().String()}
 		}

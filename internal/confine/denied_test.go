@@ -22,8 +22,8 @@ func TestDenied(t *testing.T) {
 	outside := filepath.Join(r.dir, "notes")
 	write := func(path, text string) {
 		t.Helper()
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(text), 0o644))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	r.before = func(work string) {
 		write(filepath.Join(work, ".env"), "one secret")
@@ -40,7 +40,7 @@ func TestDenied(t *testing.T) {
 	m.run(`mv other infra; rm infra/new; echo as it was > infra/main.tf`)
 	for _, text := range []string{"Read(**/.env)", "Read(" + outside + "/**)", "Read(/etc/**)", "Read(.git/**)", "Read", "Edit(infra/**)", "Edit(nothing/**)"} {
 		rule, err := policy.ParseRule(text)
-		must(t, err)
+		testenv.Must(t, err)
 		if _, err := decide.Of(r.Op).AddRule(t.Context(), r.Name, rule, true, decide.RuleScope{}); err != nil {
 			t.Fatal(err)
 		}

@@ -43,13 +43,13 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	secret := filepath.Join(r.dir, "key")
-	must(t, os.WriteFile(secret, []byte("very secret"), 0o600))
+	testenv.Must(t, os.WriteFile(secret, []byte("very secret"), 0o600))
 	m := r.member("ann", record.Sandbox{Mode: record.SandboxRequired, Secrets: []string{secret, "~/other"}})
 	if held := m.fold().Ready.Sandbox; held == nil || held.Level != record.HeldEnforced || len(held.Gaps) > 0 {
 		t.Errorf("held %+v", held)
 	}
 	own := r.Op.Root.MemberDir(r.Name, "ann")
-	must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
 	got := m.run(`echo mine > out && cat out; echo art > "$WAGGLE_ARTIFACTS/a"; echo tmp > "$TMPDIR/t"; cat "$TMPDIR/t"; echo id:$(id -u)
 cat ` + secret + `; echo x > ` + own + `/output.log; echo x > ` + own + `/task-status.json; ls ` + r.Op.Home.Path + ` ` + r.Op.Root.Path + `/teams; echo x > ` + r.dir + `/outside`)
 	for _, want := range []string{"mine\n", "tmp\n"} {
@@ -112,7 +112,7 @@ func TestDirectoryThatMoved(t *testing.T) {
 		m.stop()
 		<-m.done
 		elsewhere := t.TempDir()
-		must(t, errors.Join(os.Rename(m.work, m.work+"-aside"), os.Symlink(elsewhere, m.work)))
+		testenv.Must(t, errors.Join(os.Rename(m.work, m.work+"-aside"), os.Symlink(elsewhere, m.work)))
 		again := process.Of(r.Op).Worker(r.State(), i)
 		again.Agent = operatortest.Turn(operatortest.Idle)
 		ctx, stop := context.WithCancel(t.Context())
@@ -137,7 +137,7 @@ func TestTemporaryFilesOnDisk(t *testing.T) {
 	if err != nil || len(state) != 1 {
 		t.Errorf("in STATE %v %v", state, err)
 	}
-	must(t, filepath.WalkDir(r.Op.RunDir, func(path string, d fs.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(r.Op.RunDir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			t.Errorf("in RUN is %s", path)
 		}
@@ -150,13 +150,13 @@ func TestWriteTool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.member("ann", required)
-	must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(m.work, ".git"), 0o700))
 	for _, tc := range []struct {
 		path string
 		asks bool
 	}{{filepath.Join(r.dir, "outside"), false}, {filepath.Join(m.work, ".git", "config"), false}, {filepath.Join(m.work, "inside"), true}} {
 		in, err := jsonobj.Marshal(map[string]string{"file_path": tc.path, "content": "x"})
-		must(t, err)
+		testenv.Must(t, err)
 		done := make(chan agent.Outcome, 1)
 		m.do <- func(ctx context.Context, h agent.Host) {
 			go func() {
@@ -222,7 +222,7 @@ func TestOwnDoing(t *testing.T) {
 			t.Errorf("%s: it says %v", name, err)
 		}
 	}
-	r.before = func(work string) { must(t, os.Symlink("/", filepath.Join(work, ".codex"))) }
+	r.before = func(work string) { testenv.Must(t, os.Symlink("/", filepath.Join(work, ".codex"))) }
 	refused("ann", ".codex is a link")
 	r.before = nil
 	kit := r.kit
@@ -235,8 +235,8 @@ func TestOwnDoing(t *testing.T) {
 		return // a full disk needs root
 	}
 	r.before = func(work string) {
-		must(t, unix.Mount("none", work, "tmpfs", 0, "size=4k,nr_inodes=1"))
-		t.Cleanup(func() { must(t, unix.Unmount(work, unix.MNT_DETACH)) })
+		testenv.Must(t, unix.Mount("none", work, "tmpfs", 0, "size=4k,nr_inodes=1"))
+		t.Cleanup(func() { testenv.Must(t, unix.Unmount(work, unix.MNT_DETACH)) })
 	}
 	refused("eve", "takes no file")
 }
@@ -296,12 +296,12 @@ func TestReserved(t *testing.T) {
 	if strings.Count(got.out, "Read-only file system") != 3 || !strings.Contains(got.out, "cannot create .mcp.json: Is a directory") || strings.Contains(got.out, "??") {
 		t.Errorf("%s", got.out)
 	}
-	must(t, os.WriteFile(filepath.Join(m.work, ".codex", "own"), nil, 0o600))
+	testenv.Must(t, os.WriteFile(filepath.Join(m.work, ".codex", "own"), nil, 0o600))
 	box, _ := r.boxes.Load(m.name)
-	must(t, box.(*confine.Member).Close())
+	testenv.Must(t, box.(*confine.Member).Close())
 	var left []string
 	entries, err := os.ReadDir(m.work)
-	must(t, err)
+	testenv.Must(t, err)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
@@ -323,7 +323,7 @@ func TestVariables(t *testing.T) {
 	}
 	box, _ := r.boxes.Load(m.name)
 	lines, err := box.(*confine.Member).Explain([]string{"true"}, m.work, nil, false)
-	must(t, err)
+	testenv.Must(t, err)
 	said := map[string]string{}
 	for _, l := range lines {
 		said[l.Subject] = l.Why
@@ -435,7 +435,7 @@ func (r *rig) answeredAt(m *member, id protocol.RequestID) (at time.Time) {
 			var rec struct {
 				Time time.Time `json:"time"`
 			}
-			must(r.T, json.Unmarshal([]byte(line), &rec))
+			testenv.Must(r.T, json.Unmarshal([]byte(line), &rec))
 			at = rec.Time
 		}
 	}
@@ -591,7 +591,7 @@ func TestProxyDies(t *testing.T) {
 		return holds(filepath.Join(m.work, "first"), "served") && len(l.Pending()) == 1
 	})
 	box, _ := r.boxes.Load(m.name)
-	must(t, box.(*confine.Member).EndProxy())
+	testenv.Must(t, box.(*confine.Member).EndProxy())
 	<-r.hits.ended
 	got := m.wait(done)
 	if !strings.Contains(got.out, "over") || strings.Count(got.out, "served") != 1 || !errors.Is(got.err, sandbox.ErrProxy) {
@@ -614,9 +614,9 @@ func TestProxyDiesIsSaid(t *testing.T) {
 	r.itself = true
 	m := r.member("ann", required)
 	box, _ := r.boxes.Load(m.name)
-	must(t, box.(*confine.Member).EndProxy())
+	testenv.Must(t, box.(*confine.Member).EndProxy())
 	_, err := board.Of(r.Op).AddTask(t.Context(), r.Name, board.NewTask{Subject: "fetch", Owner: "ann", Description: "curl -sS http://api.example.com/"})
-	must(t, err)
+	testenv.Must(t, err)
 	r.Until("the task is over", func(*control.Leader) bool {
 		for _, k := range m.fold().Tasks {
 			if k.Ended {
@@ -633,7 +633,7 @@ func TestProxyDiesIsSaid(t *testing.T) {
 		t.Errorf("the task says %q", note)
 	}
 	why, err := inspect.Of(r.Op).Why(t.Context(), string(r.Name), "ann")
-	must(t, err)
+	testenv.Must(t, err)
 	if !slices.ContainsFunc(why.Evidence, func(f inspect.Fact) bool { return strings.Contains(f.Detail, sandbox.ErrProxy.Error()) }) {
 		t.Errorf("why says nothing of it: %+v", why.Evidence)
 	}

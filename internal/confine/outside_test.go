@@ -29,7 +29,7 @@ func resident(t *testing.T, script string) worker.Confining {
 		Environ: []string{"PATH=/usr/bin:/bin", "ANTHROPIC_API_KEY=key of the user", "HOME=" + dir}, Now: time.Now}
 	program := filepath.Join(dir, "bin", "agent")
 	for _, d := range []string{c.Tree, filepath.Dir(program)} {
-		must(t, os.Mkdir(d, 0o755))
+		testenv.Must(t, os.Mkdir(d, 0o755))
 	}
 	c.Needs = &agent.Needs{Readable: []string{program}, Variables: []string{"ANTHROPIC_API_KEY"}, Start: []string{program, "--version"},
 		Settings: []string{filepath.Join(c.Tree, ".claude")}}
@@ -40,7 +40,7 @@ func resident(t *testing.T, script string) worker.Confining {
 // programIs writes the program.
 func programIs(t *testing.T, c worker.Confining, script string) {
 	t.Helper()
-	must(t, testenv.Executable(c.Needs.Start[0], []byte("#!/bin/sh\n"+script)))
+	testenv.Must(t, testenv.Executable(c.Needs.Start[0], []byte("#!/bin/sh\n"+script)))
 }
 
 func confining(t *testing.T, c worker.Confining) (worker.Confinement, error) {
@@ -64,7 +64,7 @@ func TestOutside(t *testing.T) {
 	t.Parallel()
 	c := resident(t, onlyOutside)
 	m, err := confining(t, c)
-	must(t, err)
+	testenv.Must(t, err)
 	held := m.Held()
 	if held.Level != record.HeldEnforced || !held.Shell || !strings.Contains(held.Outside, "exit status 3: no such library") {
 		t.Errorf("held %+v", held)
@@ -74,7 +74,7 @@ func TestOutside(t *testing.T) {
 		t.Fatalf("box %v, shell %v", m.Box(), shell)
 	}
 	also := filepath.Join(c.Tree, "also")
-	must(t, os.Mkdir(also, 0o755))
+	testenv.Must(t, os.Mkdir(also, 0o755))
 	outside := filepath.Join(filepath.Dir(c.Tree), "outside")
 	out, exit := prepared(t, shell, c, `echo mine >mine; cat mine; echo x >`+outside+`; echo x >.claude/settings.json; echo x >also/x; echo key=$ANTHROPIC_API_KEY; exit 5`, also)
 	if exit == nil || exit.Code != 5 || !strings.Contains(out, "mine\n") || !strings.Contains(out, "key=\n") || strings.Count(out, "Read-only file system") != 2 {
@@ -89,7 +89,7 @@ func TestOutside(t *testing.T) {
 func prepared(t *testing.T, shell *agent.Shell, c worker.Confining, script string, guarded ...string) (string, *spawn.Exit) {
 	t.Helper()
 	p, err := shell.Prepare(spawn.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: c.Tree, Env: c.Environ}, guarded)
-	must(t, err)
+	testenv.Must(t, err)
 	var out bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), p.Argv[0], p.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Tree, p.Env, &out, &out
@@ -107,7 +107,7 @@ func TestNotOutside(t *testing.T) {
 	for name, script := range map[string]string{"starts": "exit 0\n", "starts nowhere": "exit 1\n"} {
 		c := resident(t, script)
 		m, err := confining(t, c)
-		must(t, err)
+		testenv.Must(t, err)
 		if held := m.Held(); held.Shell || m.Box() == nil || m.Shell() != nil {
 			t.Errorf("%s: held %+v, box %v, shell %v", name, held, m.Box(), m.Shell())
 		}
@@ -122,7 +122,7 @@ func TestOutsideOfItsOwn(t *testing.T) {
 	c.Needs.Start[0] = filepath.Join(c.Tree, "agent")
 	programIs(t, c, onlyOutside)
 	m, err := confining(t, c)
-	must(t, err)
+	testenv.Must(t, err)
 	if m.Held().Shell || m.Box() == nil {
 		t.Errorf("held %+v", m.Held())
 	}
@@ -138,7 +138,7 @@ func TestOutsideInPane(t *testing.T) {
 	c := resident(t, "touch "+t.TempDir()+"/ran; exit 1\n")
 	c.Outside = "it is shown in a pane"
 	m, err := confining(t, c)
-	must(t, err)
+	testenv.Must(t, err)
 	if held := m.Held(); !held.Shell || held.Outside != c.Outside || m.Shell() == nil || m.Box() != nil {
 		t.Errorf("held %+v, box %v, shell %v", held, m.Box(), m.Shell())
 	}
@@ -149,7 +149,7 @@ func TestOutsideInPane(t *testing.T) {
 func TestLinkedSettings(t *testing.T) {
 	t.Parallel()
 	c := resident(t, "exit 0\n")
-	must(t, os.Symlink(t.TempDir(), filepath.Join(c.Tree, ".claude")))
+	testenv.Must(t, os.Symlink(t.TempDir(), filepath.Join(c.Tree, ".claude")))
 	if _, err := confining(t, c); err == nil || !strings.Contains(err.Error(), ".claude") {
 		t.Errorf("it says %v", err)
 	}
@@ -173,7 +173,7 @@ func TestSessionsAreSecret(t *testing.T) {
 		c := resident(t, "")
 		c.Needs = nil
 		home, err := os.MkdirTemp(above(t), "wls")
-		must(t, err)
+		testenv.Must(t, err)
 		t.Cleanup(func() { os.RemoveAll(home) })
 		config := filepath.Join(home, ".claude")
 		c.Environ = append(c.Environ, "HOME="+home)
@@ -183,11 +183,11 @@ func TestSessionsAreSecret(t *testing.T) {
 		}
 		for _, name := range names {
 			path := filepath.Join(config, filepath.FromSlash(name))
-			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			must(t, os.WriteFile(path, []byte("words of "+name), 0o600))
+			testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			testenv.Must(t, os.WriteFile(path, []byte("words of "+name), 0o600))
 		}
 		m, err := confining(t, c)
-		must(t, err)
+		testenv.Must(t, err)
 		var out testenv.Buffer
 		if _, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "cat " + config + "/* " + config + "/.c* " + config + "/*/*"}, Dir: c.Tree, Env: c.Environ, Output: &out}); err != nil {
 			t.Fatal(err)

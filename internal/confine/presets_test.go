@@ -55,8 +55,8 @@ func TestPresets(t *testing.T) {
 			"crate/Cargo.toml":         "[package]\nname = \"crate\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nthing = { version = \"1\", registry = \"own\" }\n",
 			"crate/.cargo/config.toml": "[registries.own]\nindex = \"sparse+http://cargo.example.com/\"\n"} {
 			path := filepath.Join(work, filepath.FromSlash(name))
-			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			must(t, os.WriteFile(path, []byte(text), 0o644))
+			testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 		}
 	}
 	m := r.member("ann", required)

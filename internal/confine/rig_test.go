@@ -151,7 +151,7 @@ func newRigOf(t *testing.T, set record.PolicySet) *rig {
 	h := &hits{began: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
 	server := &http.Server{Handler: h}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testenv.Must(t, err)
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }() // until Close
 	t.Cleanup(func() { server.Close(); <-served })
@@ -197,7 +197,7 @@ func (r *rig) begin(name protocol.MemberName, want record.Sandbox) (*member, err
 		r.before(m.work)
 	}
 	minted, err := teams.Of(r.Op).MintToken(r.T.Context(), r.Name, teamfile.FileMember{Name: name, Agent: "exec", Cwd: m.work, Sandbox: &want}, 0)
-	must(r.T, err)
+	testenv.Must(r.T, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.T.Context()))
 	m.stop = stop
 	begun := make(chan struct{})
@@ -239,7 +239,7 @@ func (r *rig) begin(name protocol.MemberName, want record.Sandbox) (*member, err
 func (r *rig) member(name protocol.MemberName, want record.Sandbox) *member {
 	r.T.Helper()
 	m, err := r.begin(name, want)
-	must(r.T, err)
+	testenv.Must(r.T, err)
 	return m
 }
 
@@ -252,7 +252,7 @@ func (m *member) fold() *control.Worker {
 		m.r.T.Fatalf("no member %s", m.name)
 	}
 	w, err := s.Worker(lm.Instance)
-	must(m.r.T, err)
+	testenv.Must(m.r.T, err)
 	return w
 }
 
@@ -304,7 +304,7 @@ func (m *member) run(script string) ran {
 func (r *rig) net(a decide.NetAnswer) *decide.NetDecided {
 	r.T.Helper()
 	got, err := decide.Of(r.Op).DecideNet(r.T.Context(), r.Name, a)
-	must(r.T, err)
+	testenv.Must(r.T, err)
 	return got
 }
 
@@ -319,7 +319,7 @@ func (m *member) connections() (all []record.Connection) {
 		if !strings.Contains(line, `"`+record.KindConnected+`"`) {
 			continue
 		}
-		must(m.r.T, json.Unmarshal([]byte(line), &r))
+		testenv.Must(m.r.T, json.Unmarshal([]byte(line), &r))
 		if r.Kind == record.KindConnected {
 			all = append(all, r.Body.Connections...)
 		}
@@ -331,7 +331,7 @@ func (m *member) connections() (all []record.Connection) {
 func (m *member) journal() (lines []string) {
 	m.r.T.Helper()
 	files, err := filepath.Glob(filepath.Join(m.r.State().Dir.JournalOf(string(m.fold().Instance)), "*"))
-	must(m.r.T, err)
+	testenv.Must(m.r.T, err)
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err == nil {
 			lines = slices.AppendSeq(lines, strings.Lines(string(data)))

@@ -22,10 +22,10 @@ func homeWith(t *testing.T, dirs ...string) (home string, in func(name string) s
 	t.Helper()
 	require(t)
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	in = func(name string) string { return filepath.Join(home, name) }
 	for _, dir := range dirs {
-		must(t, os.MkdirAll(in(dir), 0o755))
+		testenv.Must(t, os.MkdirAll(in(dir), 0o755))
 	}
 	return home, in
 }
@@ -38,11 +38,11 @@ func TestWritable(t *testing.T) {
 	c := worker.Confining{Want: required, Name: "ann", Tree: in("work/tree"), Own: in("own"), Dir: in("kit"),
 		Environ: append(os.Environ(), "HOME="+home), Hidden: []string{in("state")}, Now: time.Now}
 	for link, to := range map[string]string{"link": ".ssh", "plain": "out", "work/tree/mine": "out"} {
-		must(t, os.Symlink(filepath.Join(home, to), filepath.Join(home, link)))
+		testenv.Must(t, os.Symlink(filepath.Join(home, to), filepath.Join(home, link)))
 	}
 	c.Want.Writable = []string{"~/out"}
 	m, err := confining(t, c)
-	must(t, err)
+	testenv.Must(t, err)
 	var out testenv.Buffer
 	exit, err := m.Run(t.Context(), spawn.Command{Argv: []string{"sh", "-c", "echo x > ~/out/f && ! touch ~/agent/f"}, Dir: c.Tree, Env: c.Environ, Output: &out})
 	if err != nil || exit.Code != 0 {
@@ -78,12 +78,12 @@ func TestWritable(t *testing.T) {
 func TestProgramsBelowWritable(t *testing.T) {
 	t.Parallel()
 	home, in := homeWith(t, "tree", "src/a/repo/.git/hooks", "src/agent/.claude", "src/bare.git/objects", "src/bare.git/refs", "src/plain/deep")
-	must(t, os.WriteFile(in("src/bare.git/HEAD"), nil, 0o644))
+	testenv.Must(t, os.WriteFile(in("src/bare.git/HEAD"), nil, 0o644))
 	c := worker.Confining{Want: required, Name: "ann", Tree: in("tree"), Own: in("own"), Dir: in("kit"),
 		Environ: append(os.Environ(), "HOME="+home), Now: time.Now}
 	c.Want.Writable = []string{"~/src"}
 	m, err := confining(t, c)
-	must(t, err)
+	testenv.Must(t, err)
 	var out testenv.Buffer
 	script := `cd ~/src; for f in a/repo/.git/hooks/x agent/.claude/settings.json bare.git/hooks; do mkdir $f && echo "made $f"; done; mv a/repo a/other && echo moved; mv a b && echo moved
 		echo x > a/repo/f && echo x > plain/deep/f && echo x > new && mkdir -p own/.git/hooks && echo fine`
@@ -95,7 +95,7 @@ func TestProgramsBelowWritable(t *testing.T) {
 	}
 	many := in("many")
 	for i := range confine.ProgramsFound + 1 {
-		must(t, os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755))
+		testenv.Must(t, os.MkdirAll(filepath.Join(many, fmt.Sprint(i), ".git"), 0o755))
 	}
 	for path, why := range map[string]string{"~/src/bare.git": "is a repository", "~/many": "name the directories"} {
 		c.Want.Mode, c.Want.Writable = record.SandboxAuto, []string{path}
@@ -111,7 +111,7 @@ func TestCachesThatAreNone(t *testing.T) {
 	t.Parallel()
 	home, in := homeWith(t, "work/tree", "state/teams", "out", "other", "big", ".ssh", ".config", "repo/.git/hooks", "agent/.claude", ".cache")
 	for link, to := range map[string]string{"link": ".ssh", "disk": "big", "work/tree/mine": ".config", ".cache/pypoetry": "big", "out/uv": "other"} {
-		must(t, os.Symlink(in(to), in(link)))
+		testenv.Must(t, os.Symlink(in(to), in(link)))
 	}
 	for _, tc := range []struct{ cache, set, granted, kept string }{
 		{"uv", "UV_CACHE_DIR=" + in("out/uv"), in("out"), in("other")}, // a link that a member made
@@ -151,13 +151,13 @@ func TestCachesThatAreNone(t *testing.T) {
 func TestDirectoryThatBecomesALink(t *testing.T) {
 	t.Parallel()
 	home, in := homeWith(t, "work/tree", "work/out", "work/uv", ".ssh")
-	must(t, os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600))
+	testenv.Must(t, os.WriteFile(in(".ssh/key"), []byte("KEY"), 0o600))
 	for _, dir := range []string{"work/out", "work/uv", "work/tree"} {
 		for _, to := range []string{".ssh", "."} {
 			c := worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto, Writable: []string{in("work/out")}, Caches: []string{"uv"}}, Name: "ann",
 				Tree: in("work/tree"), Own: in("own"), Dir: in("kit"), Environ: append(os.Environ(), "HOME="+home, "UV_CACHE_DIR="+in("work/uv")), Now: time.Now}
 			m, err := confining(t, c)
-			must(t, err)
+			testenv.Must(t, err)
 			try := func(m worker.Confinement) {
 				t.Helper()
 				var out testenv.Buffer
@@ -170,8 +170,8 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 					os.Remove(in(".bashrc"))
 				}
 			}
-			must(t, os.Rename(in(dir), in("moved")))
-			must(t, os.Symlink(in(to), in(dir)))
+			testenv.Must(t, os.Rename(in(dir), in("moved")))
+			testenv.Must(t, os.Symlink(in(to), in(dir)))
 			try(m)
 			if m.Writable(in(".ssh/key")) == nil {
 				t.Errorf("%s is a link to %s: a file is written there", dir, to)
@@ -181,8 +181,8 @@ func TestDirectoryThatBecomesALink(t *testing.T) {
 			} else if dir == "work/uv" {
 				t.Errorf("%s: %v", dir, err)
 			}
-			must(t, os.Remove(in(dir)))
-			must(t, os.Rename(in("moved"), in(dir)))
+			testenv.Must(t, os.Remove(in(dir)))
+			testenv.Must(t, os.Rename(in("moved"), in(dir)))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/install"
+	"waggle/internal/test/testenv"
 )
 
 // prefix is a directory with files, and a record of them.
@@ -30,12 +31,8 @@ func prefix(t *testing.T, files ...string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // TestRemove: Remove removes the installed files, and keeps files that are not ours or have changed.
@@ -43,13 +40,9 @@ func TestRemove(t *testing.T) {
 	dir := prefix(t, "bin/waggle", "share/man/man1/waggle.1", "share/man/man1/waggle-up.1", "share/man/man1/waggle-gc.1")
 	write(t, filepath.Join(dir, "bin/other"), "not ours")
 	write(t, filepath.Join(dir, "share/man/man1/waggle-up.1"), "edited")
-	if err := os.Remove(filepath.Join(dir, "share/man/man1/waggle-gc.1")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Join(dir, "share/man/man1/waggle-gc.1")))
 	i, err := install.Find(filepath.Join(dir, "bin/waggle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var states []install.State
 	for _, f := range i.Files {
 		states = append(states, f.State)
@@ -58,9 +51,7 @@ func TestRemove(t *testing.T) {
 		t.Error(i.Version, d)
 	}
 	removed, err := i.Remove()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if d := cmp.Diff([]string{filepath.Join(i.Prefix, "share/man/man1/waggle.1"), i.Program()}, removed); d != "" {
 		t.Error(d)
 	}
@@ -81,9 +72,7 @@ func TestRemoveTidies(t *testing.T) {
 	if err == nil {
 		_, err = i.Remove()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "share/man")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("share/man: %v", err)
 	}
@@ -116,16 +105,12 @@ func TestRecordStaysBelow(t *testing.T) {
 func TestLinkIsNotOurs(t *testing.T) {
 	dir := prefix(t, "bin/waggle")
 	elsewhere := filepath.Join(t.TempDir(), "w")
-	if err := os.Rename(filepath.Join(dir, "bin/waggle"), elsewhere); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(filepath.Join(dir, "bin/waggle"), elsewhere))
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "bin/waggle")); err != nil {
 		t.Skip(err)
 	}
 	i, err := install.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	removed, err := i.Remove()
 	if err != nil || len(removed) > 0 {
 		t.Errorf("%v, %v", removed, err)

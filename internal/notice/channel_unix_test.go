@@ -61,7 +61,7 @@ func fake(t *testing.T, name, script string) (env []string, said func() string) 
 	t.Helper()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
-	must(t, testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do echo \"$a\" >>"+log+"; done\necho . >>"+log+"\n"+script+"\n")))
+	testenv.Must(t, testenv.Executable(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do echo \"$a\" >>"+log+"; done\necho . >>"+log+"\n"+script+"\n")))
 	return []string{"PATH=" + dir + ":/bin:/usr/bin", "DISPLAY=:0", "DBUS_SESSION_BUS_ADDRESS=unix:path=/none", "__CFBundleIdentifier=x"}, func() string {
 		b, err := os.ReadFile(log)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -78,7 +78,7 @@ func TestDesktopLinux(t *testing.T) {
 	}
 	env, said := fake(t, "notify-send", "echo 41")
 	d := notice.Desktop(notice.Place{Env: env})
-	must(t, d.Missing())
+	testenv.Must(t, d.Missing())
 	n := tell(t, `<b>--ann</b>`, d)
 	const first = "--app-name=waggle\n--print-id\n--urgency=normal\n--\nwaggle: 1 waits in api\n&lt;b&gt;--ann&lt;/b&gt;: waggle pending\n.\n"
 	testenv.Eventually(t, "a notification", func() bool { return said() == first }, said)
@@ -138,7 +138,7 @@ func TestDesktopDarwin(t *testing.T) {
 		t.Skip("osascript is of macOS")
 	}
 	env, said := fake(t, "osascript", "")
-	must(t, notice.Test(t.Context(), notice.Desktop(notice.Place{Env: env})))
+	testenv.Must(t, notice.Test(t.Context(), notice.Desktop(notice.Place{Env: env})))
 	if got := said(); !strings.HasSuffix(got, "end run\nwaggle: a test\nso you learn that somebody waits\n.\n") {
 		t.Errorf("%q", got)
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/notice"
+	"waggle/internal/test/testenv"
 	_ "waggle/internal/test/testenv/seeded"
 )
 
@@ -164,7 +165,7 @@ func TestNotifierMissed(t *testing.T) {
 // A notice of the future, before the clock was set back, does not keep the next one.
 func TestNotifierFuture(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "notified.json")
-	must(t, os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600))
+	testenv.Must(t, os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
 		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
@@ -206,7 +207,7 @@ func TestNotifierCloseStuck(t *testing.T) {
 // What was told is kept whole; a file that says something else counts as nothing.
 func TestNotifierForeignFile(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "notified.json")
-	must(t, os.WriteFile(kept, []byte("something else"), 0o600))
+	testenv.Must(t, os.WriteFile(kept, []byte("something else"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
 		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
@@ -246,7 +247,7 @@ func TestSettings(t *testing.T) {
 
 	// A file that says something else is not replaced.
 	path := filepath.Join(s.State, "notify")
-	must(t, os.WriteFile(path, []byte("mine"), 0o600))
+	testenv.Must(t, os.WriteFile(path, []byte("mine"), 0o600))
 	if on, err := s.On(); !on || err == nil {
 		t.Errorf("on is %v, %v", on, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/peer"
+	"waggle/internal/test/testenv"
 )
 
 // Both ends of a socket of this process have this process's credentials.
@@ -16,24 +17,16 @@ func TestOf(t *testing.T) {
 		t.Skip("the kernel does not say")
 	}
 	dir, err := os.MkdirTemp("", "wp") // a short path: it has a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close()
 	client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer client.Close()
 	server, err := l.AcceptUnix()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer server.Close()
 	want := peer.Cred{UID: os.Geteuid(), PID: os.Getpid()}
 	for name, c := range map[string]*net.UnixConn{"client": client, "server": server} {

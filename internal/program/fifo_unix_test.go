@@ -5,10 +5,12 @@ package program_test
 import (
 	"testing"
 
+	"waggle/internal/test/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
 func mkfifo(t *testing.T, p string) {
 	t.Helper()
-	must(t, unix.Mkfifo(p, 0o600))
+	testenv.Must(t, unix.Mkfifo(p, 0o600))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/program"
+	"waggle/internal/test/testenv"
 )
 
 // files writes programs below a directory and returns it without links.
@@ -18,7 +19,7 @@ func files(t *testing.T, of map[string]string) string {
 		t.Skip("the programs here are found by their rights")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	for name, text := range of {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -27,18 +28,18 @@ func files(t *testing.T, of map[string]string) string {
 
 func write(t *testing.T, p, text string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(p), 0o755))
+	testenv.Must(t, os.MkdirAll(filepath.Dir(p), 0o755))
 	mode := os.FileMode(0o755)
 	if strings.HasSuffix(p, ".txt") {
 		mode = 0o644
 	}
-	must(t, os.WriteFile(p, []byte(text), mode))
+	testenv.Must(t, os.WriteFile(p, []byte(text), mode))
 }
 
 func TestLook(t *testing.T) {
 	dir := files(t, map[string]string{"a/tool": "\x7fELF", "b/tool": "x", "b/other": "x", "here": "x", "b/not.txt": "x", "a/dir/x": "x",
 		"b/script": "#!/usr/bin/env other -x\n", "run.txt": "echo", "sub/run.txt": "sub", "sub/rel": "x"})
-	must(t, os.Symlink(filepath.Join(dir, "b/other"), filepath.Join(dir, "a/link")))
+	testenv.Must(t, os.Symlink(filepath.Join(dir, "b/other"), filepath.Join(dir, "a/link")))
 	path := "PATH=" + strings.Join([]string{dir + "/nowhere", dir + "/a", "sub", dir + "/b", ""}, ":")
 	look := func(argv0 string, cmds ...program.Command) program.Found {
 		return new(program.Finder).Look(program.Call{Argv: []string{argv0}, Commands: cmds, Dir: dir, Env: []string{"PATH=/else", path}}, true)
@@ -99,7 +100,7 @@ func TestLookWithoutContent(t *testing.T) {
 	lead := func(to string) {
 		t.Helper()
 		_ = os.Remove(link) // it may not be there yet
-		must(t, os.Symlink(filepath.Join(dir, to), link))
+		testenv.Must(t, os.Symlink(filepath.Join(dir, to), link))
 	}
 	lead("real/one")
 	look("real/one")
@@ -107,13 +108,13 @@ func TestLookWithoutContent(t *testing.T) {
 	look("real/two")
 	write(t, filepath.Join(dir, "early/tool"), "x") // earlier on the PATH
 	look("early/tool")
-	must(t, os.Remove(filepath.Join(dir, "early/tool")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "early/tool")))
 	look("real/two")
 }
 
 func TestScripts(t *testing.T) {
 	dir := files(t, map[string]string{"small": "x", "large": strings.Repeat("x", 1<<20), "below": strings.Repeat("x", 1<<20-1)})
-	must(t, os.Symlink(filepath.Join(dir, "small"), filepath.Join(dir, "link")))
+	testenv.Must(t, os.Symlink(filepath.Join(dir, "small"), filepath.Join(dir, "link")))
 	mkfifo(t, filepath.Join(dir, "fifo"))
 	for name, want := range map[string]string{"small": "small", "link": "small", "below": "below", "large": "", "fifo": "", "none": "", ".": ""} {
 		found := make(chan program.Found, 1)
@@ -140,15 +141,15 @@ func TestChanged(t *testing.T) {
 		"": func(*testing.T, string) {},
 		"was replaced or changed": func(t *testing.T, dir string) {
 			write(t, dir+"/new", "y")
-			must(t, os.Rename(dir+"/new", dir+"/b/tool"))
+			testenv.Must(t, os.Rename(dir+"/new", dir+"/b/tool"))
 		},
 		"tool is": func(t *testing.T, dir string) { write(t, dir+"/a/tool", "x") },
 		"names another file": func(t *testing.T, dir string) {
-			must(t, os.Remove(dir+"/b/tool"))
+			testenv.Must(t, os.Remove(dir+"/b/tool"))
 		},
 		"holds another text": func(t *testing.T, dir string) { write(t, dir+"/run.txt", "b") },
 		"is gone": func(t *testing.T, dir string) {
-			must(t, os.Remove(dir+"/run.txt"))
+			testenv.Must(t, os.Remove(dir+"/run.txt"))
 		},
 	} {
 		dir := files(t, map[string]string{"b/tool": "x", "run.txt": "a", "a/x": "x", "c/sh": "x"})
@@ -175,13 +176,5 @@ func BenchmarkLook(b *testing.B) {
 	var f program.Finder
 	for b.Loop() {
 		f.Look(c, false)
-	}
-}
-
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -105,7 +105,7 @@ func proxyAttacks() []attack {
 func listenAt(path func(*world) string) func(*world) []string {
 	return func(w *world) []string {
 		p := path(w)
-		must(w.t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.Must(w.t, os.MkdirAll(filepath.Dir(p), 0o755))
 		w.listen("unix", p, nil)
 		return []string{"SOCK=" + p}
 	}
@@ -149,7 +149,7 @@ func socketAttacks() []attack {
 func datagrams(w *world) []string {
 	path := w.Home + "/dg.sock"
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	w.t.Cleanup(func() { c.Close() })
 	return []string{"DG=" + path}
 }
@@ -175,7 +175,7 @@ func secretAttacks() []attack {
 		{name: "copy the keys", script: ok(`cp -r $H/.ssh $W/k && grep -rq 'PRIVATE KEY' $W/k`)},
 		{name: "take the mask away", script: `$P umount $H/.ssh && $P cat $H/.ssh/id_ed25519 ` + key + ` || { rmdir $H/.ssh; false; }`,
 			got: nil, root: true, arrange: func(w *world) []string {
-				must(w.t, unix.Mount(w.Home+"/.ssh", w.Home+"/.ssh", "", unix.MS_BIND, ""))
+				testenv.Must(w.t, unix.Mount(w.Home+"/.ssh", w.Home+"/.ssh", "", unix.MS_BIND, ""))
 				w.t.Cleanup(func() { _ = unix.Unmount(w.Home+"/.ssh", unix.MNT_DETACH) })
 				return nil
 			}},
@@ -257,9 +257,9 @@ func baseVar(w *world) []string {
 // fifo makes a named pipe, and a goroutine that reads it.
 func fifo(w *world) []string {
 	path := w.Home + "/fifo"
-	must(w.t, unix.Mkfifo(path, 0o666))
+	testenv.Must(w.t, unix.Mkfifo(path, 0o666))
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	w.t.Cleanup(func() { f.Close() })
 	return nil
 }
@@ -418,14 +418,14 @@ func gitAttacks() []attack {
 func swapAttacks() []attack {
 	swap := func(path, to string) func(*world) {
 		return func(w *world) {
-			must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
-			must(w.t, os.Rename(filepath.Join(w.Work, path), filepath.Join(w.Work, "aside")))
-			must(w.t, os.Symlink(to, filepath.Join(w.Work, path)))
+			testenv.Must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
+			testenv.Must(w.t, os.Rename(filepath.Join(w.Work, path), filepath.Join(w.Work, "aside")))
+			testenv.Must(w.t, os.Symlink(to, filepath.Join(w.Work, path)))
 		}
 	}
 	dirs := func(w *world) []string {
 		for _, path := range []string{".codex", "infra/keys", "deep/.ssh/f"} {
-			must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
+			testenv.Must(w.t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
 		}
 		w.sb.Profile.ReadOnly = append(w.sb.Profile.ReadOnly, w.Work+"/.codex", w.Work+"/deep/.ssh/f")
 		w.sb.Profile.Secrets = append(w.sb.Profile.Secrets, w.Work+"/infra/keys")
@@ -449,22 +449,22 @@ func environmentAttacks() []attack {
 		{name: "a password in a URL", script: `case "${DATABASE_URL-}" in *` + pwned + `*) echo ` + pwned + `;; *) echo it is unset; false;; esac`, arrange: at("DATABASE_URL", "postgres://u:"+pwned+"@db/x")},
 		{name: "an inherited file", script: `$P fd $FD`, arrange: func(w *world) []string {
 			path := w.State + "/inherited"
-			must(w.t, os.WriteFile(path, []byte(pwned), 0o600))
+			testenv.Must(w.t, os.WriteFile(path, []byte(pwned), 0o600))
 			fd, err := syscall.Open(path, syscall.O_RDONLY, 0) // not closed on exec
-			must(w.t, err)
+			testenv.Must(w.t, err)
 			w.t.Cleanup(func() { syscall.Close(fd) })
 			return []string{"FD=" + strconv.Itoa(fd)}
 		}},
 		{name: "an inherited directory", script: `$P cat /proc/self/fd/$FD/operator.key key`, arrange: func(w *world) []string {
 			fd, err := syscall.Open(w.State, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
-			must(w.t, err)
+			testenv.Must(w.t, err)
 			w.t.Cleanup(func() { syscall.Close(fd) })
 			return []string{"FD=" + strconv.Itoa(fd)}
 		}},
 		{name: "an inherited listening socket", script: `$P listen-fds`, arrange: func(w *world) []string {
 			fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-			must(w.t, err)
-			must(w.t, syscall.Listen(fd, 1))
+			testenv.Must(w.t, err)
+			testenv.Must(w.t, syscall.Listen(fd, 1))
 			w.t.Cleanup(func() { syscall.Close(fd) })
 			return nil
 		}},
@@ -490,7 +490,7 @@ func limitAttacks() []attack {
 func (w *world) listenUDP() string {
 	w.t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	w.t.Cleanup(func() { c.Close() })
 	go func() {
 		buf := make([]byte, 512)

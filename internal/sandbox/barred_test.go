@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/internal/sandbox"
+	"waggle/internal/test/testenv"
 )
 
 // A socket, a secret and a hidden directory in the private directory of another user keep no sandbox
@@ -22,14 +23,14 @@ func TestBarred(t *testing.T) {
 	w := newWorld(t)
 	for _, mode := range []os.FileMode{0o700, 0o750} {
 		dir := filepath.Join(w.Base, "other", mode.String())
-		must(t, os.MkdirAll(dir, 0o755))
+		testenv.Must(t, os.MkdirAll(dir, 0o755))
 		l, err := net.Listen("unix", dir+"/s")
-		must(t, err)
+		testenv.Must(t, err)
 		t.Cleanup(func() { l.Close() })
-		must(t, os.Mkdir(dir+"/hidden", 0o755))
-		must(t, os.WriteFile(dir+"/secret", []byte("PRIVATE"), 0o644))
-		must(t, os.Chmod(dir, mode))
-		must(t, os.Chown(dir, nobody, nobody))
+		testenv.Must(t, os.Mkdir(dir+"/hidden", 0o755))
+		testenv.Must(t, os.WriteFile(dir+"/secret", []byte("PRIVATE"), 0o644))
+		testenv.Must(t, os.Chmod(dir, mode))
+		testenv.Must(t, os.Chown(dir, nobody, nobody))
 		sb := w.sb
 		sb.Profile.Secrets = append(sb.Profile.Secrets, dir+"/secret")
 		sb.Profile.Hidden = append(sb.Profile.Hidden, dir+"/hidden")
@@ -40,7 +41,7 @@ func TestBarred(t *testing.T) {
 			t.Errorf("%s: %s", mode, got)
 		}
 		// A directory that everybody may pass is not barred: what is in it stays masked.
-		must(t, os.Chmod(dir, 0o755))
+		testenv.Must(t, os.Chmod(dir, 0o755))
 		if got := w.run(sb, nil, "cat", dir+"/secret"); got.Exit.Code == 0 || strings.Contains(got.Out, "PRIVATE") {
 			t.Errorf("%s: %s", mode, got)
 		}

@@ -46,7 +46,7 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				target := "http://" + server + "/"
 				resp, err := c.Get(target)
-				must(b, err)
+				testenv.Must(b, err)
 				if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 					b.Fatal(resp.Status, err)
 				}
@@ -63,12 +63,12 @@ func BenchmarkBuilds(b *testing.B) {
 	const members = 8
 	w := newWorld(b)
 	cache := filepath.Join(w.Work, "cache")
-	must(b, os.MkdirAll(cache, 0o755))
+	testenv.Must(b, os.MkdirAll(cache, 0o755))
 	var dirs []string
 	for i := range members {
 		dir := filepath.Join(w.Work, fmt.Sprint("m", i))
-		must(b, os.MkdirAll(dir, 0o755))
-		must(b, os.WriteFile(dir+"/go.mod", []byte("module m\ngo 1.26\n"), 0o644))
+		testenv.Must(b, os.MkdirAll(dir, 0o755))
+		testenv.Must(b, os.WriteFile(dir+"/go.mod", []byte("module m\ngo 1.26\n"), 0o644))
 		dirs = append(dirs, dir)
 	}
 	n := 0
@@ -81,7 +81,7 @@ func BenchmarkBuilds(b *testing.B) {
 	change := func() {
 		for _, dir := range dirs {
 			n++
-			must(b, os.WriteFile(dir+"/main.go", fmt.Appendf(nil, "package main\n\nfunc main() { println(%d) }\n", n), 0o644))
+			testenv.Must(b, os.WriteFile(dir+"/main.go", fmt.Appendf(nil, "package main\n\nfunc main() { println(%d) }\n", n), 0o644))
 		}
 	}
 	change()

@@ -56,7 +56,7 @@ func runAttack(t *testing.T, a attack, level sandbox.Level) (ran, bool) {
 	w := newWorld(t)
 	w.servers()
 	self, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	env := []string{"W=" + w.Work, "T=" + w.Task, "H=" + w.Home, "S=" + w.State, "P=" + self + " " + hostileWord}
 	if a.arrange != nil {
 		env = append(env, a.arrange(w)...)
@@ -89,7 +89,7 @@ func runAttack(t *testing.T, a attack, level sandbox.Level) (ran, bool) {
 func (w *world) swapped(sb sandbox.Sandbox, env []string, a attack) ran {
 	w.t.Helper()
 	r, err := sb.Prepare(spawn.Command{Argv: []string{"sh", "-c", a.script}, Dir: w.Work, Env: append([]string{"PATH=/usr/bin:/bin", "HOME=" + w.Home}, env...)})
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	a.swap(w)
 	cmd := exec.CommandContext(w.t.Context(), r.Argv[0], r.Argv[1:]...)
 	cmd.Dir, cmd.Env = w.Work, r.Env
@@ -166,12 +166,12 @@ func TestAsOrdinaryUser(t *testing.T) {
 	const nobody = 65534
 	base := placeFor(t)
 	self, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	program := filepath.Join(base, "tests")
-	must(t, copyFile(program, self, 0o755))
+	testenv.Must(t, copyFile(program, self, 0o755))
 	home := filepath.Join(base, "own")
-	must(t, os.Mkdir(home, 0o700))
-	must(t, os.Chown(home, nobody, nobody))
+	testenv.Must(t, os.Mkdir(home, 0o700))
+	testenv.Must(t, os.Chown(home, nobody, nobody))
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestCorpus|TestRun.*|TestSelfTest|TestFilesOnly.*|TestNetwork.*)$", "-test.v")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, placeVar+"="+home, "USER=nobody")
@@ -227,7 +227,7 @@ func (w *world) servers() {
 // naiveProxy is a proxy that passes every connection to the one server.
 func (w *world) naiveProxy() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	open := proxy.New(proxy.Options{Decider: yes{}, Now: time.Now,
 		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{public}, nil },
 		Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
@@ -250,7 +250,7 @@ func (yes) Decide(context.Context, proxy.Request) (proxy.Answer, error) {
 func (w *world) listen(network, addr string, got func()) string {
 	w.t.Helper()
 	l, err := net.Listen(network, addr)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	w.t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -288,7 +288,7 @@ func (w *world) victim() *exec.Cmd {
 	cmd.Env = []string{"SECRET_OF_ANOTHER=" + pwned}
 	cmd.Dir = w.Home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(w.t, cmd.Start())
+	testenv.Must(w.t, cmd.Start())
 	w.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }

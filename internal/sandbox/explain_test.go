@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
+	"waggle/internal/test/testenv"
 )
 
 func TestExplain(t *testing.T) {
@@ -18,7 +19,7 @@ func TestExplain(t *testing.T) {
 	grants := []proxy.Grant{{ID: "g1", Host: "*.example.com", Port: "443"}, {ID: "g2", Host: "bad.example.com", Deny: true}}
 	lines, err := w.sb.Explain([]string{"cp", "-r", "main.go", w.Home + "/notes.txt", w.Home + "/.ssh/id_ed25519", w.State + "/operator.key", w.Task + "/output.log",
 		w.Work + "/new", "https://api.example.com/x", "http://api.example.com/x", "https://bad.example.com", "git@api.example.com:x/y.git", "plain"}, w.Work, grants, true)
-	must(t, err)
+	testenv.Must(t, err)
 	for subject, verdict := range map[string]string{
 		w.Work + "/main.go": "write", w.Home + "/notes.txt": "read", w.Home + "/.ssh/id_ed25519": "forbidden", w.State + "/operator.key": "absent",
 		w.Task + "/output.log": "read", w.Work + "/new": "write", "/tmp": "write", "/run": "own", w.Work + "/waggle.yaml": "read",
@@ -51,11 +52,11 @@ func TestExplainSockets(t *testing.T) {
 	w.sb.Profile.UnixSockets = true
 	for _, name := range []string{"a", "b"} {
 		l, err := net.Listen("unix", filepath.Join(w.Home, name))
-		must(t, err)
+		testenv.Must(t, err)
 		defer l.Close()
 	}
 	lines, err := w.sb.Explain([]string{"nc", "-U", w.Home + "/a"}, w.Work, nil, false)
-	must(t, err)
+	testenv.Must(t, err)
 	var named, all int
 	for _, l := range lines {
 		if l.Subject == w.Home+"/b" {
@@ -79,7 +80,7 @@ func TestExplainLevels(t *testing.T) {
 	for level, want := range map[sandbox.Level]string{sandbox.FilesOnly: "network is open", sandbox.Off: "nothing is confined"} {
 		w.sb.Level = level
 		lines, err := w.sb.Explain([]string{"curl", "http://example.com/"}, w.Work, []proxy.Grant{{ID: "g", Host: "example.com"}}, true)
-		must(t, err)
+		testenv.Must(t, err)
 		found := false
 		for _, l := range lines {
 			found = found || strings.Contains(l.Why, want)

@@ -13,6 +13,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
+	"waggle/internal/test/testenv"
 )
 
 func TestOwnGroups(t *testing.T) {
@@ -39,8 +40,8 @@ func TestOwnGroups(t *testing.T) {
 func TestDelegatedTries(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own")
-	must(t, os.Mkdir(own, 0o755))
-	must(t, os.WriteFile(own+"/cgroup.subtree_control", []byte("memory pids\n"), 0o644))
+	testenv.Must(t, os.Mkdir(own, 0o755))
+	testenv.Must(t, os.WriteFile(own+"/cgroup.subtree_control", []byte("memory pids\n"), 0o644))
 	if g := sandbox.Delegated(own); g != (sandbox.Groups{}) {
 		t.Errorf("a plain directory became %+v", g)
 	}
@@ -95,7 +96,7 @@ func TestGroupSweep(t *testing.T) {
 		t.Skip("no control group is delegated to this process")
 	}
 	made, err := g.MakeGroup(relay.Limits{Processes: 17})
-	must(t, err)
+	testenv.Must(t, err)
 	defer os.Remove(made[0])
 	sandbox.FindGroups("/proc", time.Now())
 	if _, err := os.Stat(made[0]); err != nil {
@@ -121,18 +122,10 @@ func TestUsedCounts(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for file, text := range tc.files {
-			must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+			testenv.Must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 		}
 		if got := sandbox.UsedOf(dir); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
-	}
-}
-
-// must ends a test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
+	"waggle/internal/test/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -57,13 +58,13 @@ func TestMacProfile(t *testing.T) {
 		p.Writable, p.Secrets, p.Hidden, p.ReadOnly = slices.Clone(base.Writable), slices.Clone(base.Secrets), slices.Clone(base.Hidden), slices.Clone(base.ReadOnly)
 		tc.adapt(&p)
 		got, err := p.MacProfile(machine, tc.port)
-		must(t, err)
+		testenv.Must(t, err)
 		path := filepath.Join("testdata", "mac", name+".sb")
 		if *update {
-			must(t, os.WriteFile(path, []byte(got), 0o644))
+			testenv.Must(t, os.WriteFile(path, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(path)
-		must(t, err)
+		testenv.Must(t, err)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

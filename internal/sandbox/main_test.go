@@ -83,16 +83,16 @@ func newWorld(t testing.TB) *world {
 		"state/operator.key":              "key\n",
 	} {
 		path = filepath.Join(base, path)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, []byte(text), 0o644))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	must(t, os.MkdirAll(w.Task+"/artifacts", 0o755))
-	must(t, os.MkdirAll(w.State+"/run", 0o700))
-	must(t, os.MkdirAll(base+"/tmp", 0o755))
+	testenv.Must(t, os.MkdirAll(w.Task+"/artifacts", 0o755))
+	testenv.Must(t, os.MkdirAll(w.State+"/run", 0o700))
+	testenv.Must(t, os.MkdirAll(base+"/tmp", 0o755))
 	self, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	kit, err := sandbox.NewTestKit(w.State+"/run", self)
-	must(t, err)
+	testenv.Must(t, err)
 	w.asks, w.record = newAsks(), &record{}
 	w.proxy = proxy.New(proxy.Options{Decider: w.asks, Recorder: w.record, Now: time.Now})
 	t.Cleanup(func() { w.proxy.Close() })
@@ -116,8 +116,8 @@ func placeFor(t testing.TB) string {
 		}
 	}
 	base, err := os.MkdirTemp(parent, "wsb")
-	must(t, err)
-	must(t, os.Chmod(base, 0o755))
+	testenv.Must(t, err)
+	testenv.Must(t, os.Chmod(base, 0o755))
 	t.Cleanup(func() {
 		unmountBelow(base)
 		os.RemoveAll(base)

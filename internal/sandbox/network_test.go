@@ -101,8 +101,8 @@ func TestNetworkProxyDies(t *testing.T) {
 	script := `curl -sS --max-time 5 http://allowed.example.com/ && echo first; while [ ! -e gone ]; do sleep 0.02; done; curl -sS --max-time 5 http://allowed.example.com/ || echo closed; bash -c 'exec 3<>/dev/tcp/93.184.215.14/80' || echo still closed`
 	out, done := w.begin("sh", "-c", script)
 	testenv.Eventually(t, "the first request is through", func() bool { return strings.Contains(out.String(), "first") })
-	must(t, w.proxy.Close())
-	must(t, os.WriteFile(w.Work+"/gone", nil, 0o644))
+	testenv.Must(t, w.proxy.Close())
+	testenv.Must(t, os.WriteFile(w.Work+"/gone", nil, 0o644))
 	err := <-done
 	if got := out.String(); !strings.Contains(got, "\nclosed") || !strings.Contains(got, "still closed") || strings.Count(got, pwned) != 1 || !errors.Is(err, sandbox.ErrProxy) {
 		t.Errorf("%v: %s", err, got)
@@ -141,7 +141,7 @@ func TestNetworkRevoke(t *testing.T) {
 	out, done := w.begin("bash", "-c", script)
 	testenv.Eventually(t, "the tunnel is open", func() bool { return strings.Contains(out.String(), "200") })
 	w.proxy.Grant(nil)
-	must(t, <-done)
+	testenv.Must(t, <-done)
 	if !strings.Contains(out.String(), "\ncut") {
 		t.Error(out.String())
 	}
@@ -151,10 +151,10 @@ func TestNetworkRevoke(t *testing.T) {
 func TestNetworkOwnerKilled(t *testing.T) {
 	w := newWorld(t)
 	self, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	owner := exec.Command(self, ownerWord, w.State+"/run", w.Work)
 	owner.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(t, owner.Start())
+	testenv.Must(t, owner.Start())
 	t.Cleanup(func() { _ = owner.Process.Kill(); _ = owner.Wait() })
 	lock := filepath.Join(w.Work, "lock")
 	locked := func() bool {
@@ -166,7 +166,7 @@ func TestNetworkOwnerKilled(t *testing.T) {
 		return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
 	}
 	testenv.Eventually(t, "a child of the call holds the lock", locked)
-	must(t, owner.Process.Kill())
+	testenv.Must(t, owner.Process.Kill())
 	_ = owner.Wait() // killed
 	testenv.Eventually(t, "the child has ended", func() bool { return !locked() })
 }

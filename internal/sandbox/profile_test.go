@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
+	"waggle/internal/test/testenv"
 )
 
 // A link that a member makes where its profile opens something opens nothing else.
@@ -26,8 +27,8 @@ func TestProfileLinks(t *testing.T) {
 			w := newWorld(t)
 			w.sb.Level = level
 			// The second link leads over a link of the user to the member's.
-			must(t, os.Symlink(w.Work+"/opened", w.Base+"/by-link"))
-			must(t, os.Symlink(w.Home+"/.ssh", w.Work+"/opened"))
+			testenv.Must(t, os.Symlink(w.Work+"/opened", w.Base+"/by-link"))
+			testenv.Must(t, os.Symlink(w.Home+"/.ssh", w.Work+"/opened"))
 			for _, path := range []string{w.Work + "/opened", w.Base + "/by-link"} {
 				sb := w.sb
 				adapt(&sb.Profile, path)
@@ -44,14 +45,14 @@ func TestProfileLinks(t *testing.T) {
 func TestProfileLinkOfAnother(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Enforced, sandbox.FilesOnly} {
 		w := newWorld(t)
-		must(t, os.MkdirAll(w.Base+"/shared/own", 0o755))
+		testenv.Must(t, os.MkdirAll(w.Base+"/shared/own", 0o755))
 		w.sb.Level, w.sb.Profile.Writable = level, append(w.sb.Profile.Writable, w.Base+"/shared/own")
 		if got := w.inside("sh", "-c", "echo yes > "+w.Base+"/shared/own/x"); got.Exit.Code != 0 {
 			t.Errorf("%s: %v", level, got)
 		}
-		must(t, os.RemoveAll(w.Base+"/shared"))
-		must(t, os.Symlink(w.Home, w.Base+"/shared"))
-		must(t, os.Mkdir(w.Home+"/own", 0o755))
+		testenv.Must(t, os.RemoveAll(w.Base+"/shared"))
+		testenv.Must(t, os.Symlink(w.Home, w.Base+"/shared"))
+		testenv.Must(t, os.Mkdir(w.Home+"/own", 0o755))
 		got := w.inside("sh", "-c", "echo no > "+w.Home+"/own/x")
 		if !errors.Is(got.Err, sandbox.ErrTree) || !strings.Contains(got.Err.Error(), "it is not followed") {
 			t.Errorf("%s: %v", level, got)
@@ -62,9 +63,9 @@ func TestProfileLinkOfAnother(t *testing.T) {
 // A protected path below a directory of the member's cannot be replaced by renaming that directory.
 func TestProfileAncestors(t *testing.T) {
 	w := newWorld(t)
-	must(t, os.MkdirAll(w.Work+"/a/b", 0o755))
+	testenv.Must(t, os.MkdirAll(w.Work+"/a/b", 0o755))
 	for _, path := range []string{"/a/b/settings.json", "/a/b/other"} {
-		must(t, os.WriteFile(w.Work+path, []byte("before\n"), 0o644))
+		testenv.Must(t, os.WriteFile(w.Work+path, []byte("before\n"), 0o644))
 	}
 	script := "mv a c; mkdir -p a/b; echo after > a/b/settings.json; mv a/b a/d; mkdir -p a/b; echo after > a/b/settings.json; rm -rf a; echo after > a/b/other; cat a/b/settings.json"
 	if got := w.outside("sh", "-c", "cp -r a z && cd z && mv b c && mkdir b && echo after > b/settings.json && cat b/settings.json"); !strings.Contains(got.Out, "after") {
@@ -87,20 +88,20 @@ func TestProfileAncestors(t *testing.T) {
 func TestProfileChecked(t *testing.T) {
 	w := newWorld(t)
 	for _, dir := range []string{"/own/a", "/own/keys", "/out"} {
-		must(t, os.MkdirAll(w.Base+dir, 0o755))
+		testenv.Must(t, os.MkdirAll(w.Base+dir, 0o755))
 	}
 	p, m, err := sandbox.Look(sandbox.Profile{Writable: []string{w.Base + "/out", w.Base + "/own"}, ReadOnly: []string{w.Base + "/own/a"},
 		Secrets: []string{w.Base + "/own/keys", w.Home + "/.ssh"}, Tmp: w.Base + "/tmp"}, sandbox.Enforced)
-	must(t, err)
+	testenv.Must(t, err)
 	got, err := p.Checked(m)
-	must(t, err)
+	testenv.Must(t, err)
 	want := []relay.Mounted{{Path: w.Base + "/out"}, {Path: w.Base + "/own"}, {Path: w.Base + "/own/a", ReadOnly: true}, {Path: w.Base + "/own/keys", Mask: true}}
 	for i := range want {
 		if want[i].Mask {
 			continue
 		}
 		want[i].ID, err = relay.IDOf(want[i].Path)
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -165,7 +165,7 @@ func TestRunBuildsAgain(t *testing.T) {
 		w := newWorld(t)
 		count := filepath.Join(w.Base, "builds")
 		bwrap := filepath.Join(w.Base, "bwrap")
-		must(t, testenv.Executable(bwrap, fmt.Appendf(nil, "#!/bin/sh\necho x >> %s\n[ $(wc -l < %s) -gt %d ] || { echo no $(wc -l < %s); exit 1; }\nexec %s \"$@\"\n", count, count, tc.failed, count, w.sb.Kit.Bwrap)))
+		testenv.Must(t, testenv.Executable(bwrap, fmt.Appendf(nil, "#!/bin/sh\necho x >> %s\n[ $(wc -l < %s) -gt %d ] || { echo no $(wc -l < %s); exit 1; }\nexec %s \"$@\"\n", count, count, tc.failed, count, w.sb.Kit.Bwrap)))
 		w.sb.Kit.Bwrap = bwrap
 		got := w.inside("echo", "yes")
 		want := "yes\n"
@@ -178,7 +178,7 @@ func TestRunBuildsAgain(t *testing.T) {
 		if ran := got.Err == nil && got.Exit.Code == 0; ran != tc.ran || !ran && !errors.Is(got.Err, sandbox.ErrSetup) {
 			t.Errorf("%s: %v", tc.name, got)
 		}
-		must(t, os.Remove(count))
+		testenv.Must(t, os.Remove(count))
 		if points, err := w.sb.Test(t.Context(), w.Work); passed(points) != tc.ran || (err == nil) != tc.ran {
 			t.Errorf("%s: self-test: %v, %v", tc.name, points, err)
 		}
@@ -189,7 +189,7 @@ func TestRunBuildsAgain(t *testing.T) {
 func TestRunPrepare(t *testing.T) {
 	w := newWorld(t)
 	r, err := w.sb.Prepare(spawn.Command{Argv: []string{"sh", "-c", "read -r a; echo out $a; echo err >&2; exit 5"}, Dir: w.Work, Env: append(testenv.Race(), "PATH=/usr/bin:/bin")})
-	must(t, err)
+	testenv.Must(t, err)
 	var out, errs strings.Builder
 	cmd := exec.Command(r.Argv[0], r.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Env, w.Work, strings.NewReader("x\n"), &out, &errs
@@ -200,7 +200,7 @@ func TestRunPrepare(t *testing.T) {
 	}
 	// A Prepared that is never started is closed too.
 	r, err = w.sb.Prepare(spawn.Command{Argv: []string{"true"}, Dir: w.Work})
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := r.Close(); !errors.Is(err, sandbox.ErrSetup) {
 		t.Errorf("never started: %v", err)
 	}

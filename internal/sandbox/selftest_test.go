@@ -36,7 +36,7 @@ func TestSelfTest(t *testing.T) {
 		w := newWorld(t)
 		w.sb.Level = level
 		points, err := w.sb.Test(t.Context(), w.Work)
-		must(t, err)
+		testenv.Must(t, err)
 		if !passed(points) {
 			t.Errorf("%s: %q", level, failed(points))
 		}
@@ -53,7 +53,7 @@ func TestSelfTest(t *testing.T) {
 func TestSelfTestBeside(t *testing.T) {
 	w := newWorld(t)
 	theirs := filepath.Join(w.Work, ".waggle-sandbox-test")
-	must(t, os.WriteFile(theirs, []byte("theirs"), 0o600))
+	testenv.Must(t, os.WriteFile(theirs, []byte("theirs"), 0o600))
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
@@ -83,7 +83,7 @@ func TestSelfTestFindsHoles(t *testing.T) {
 		w := newWorld(t)
 		fake := filepath.Join(w.State, "bwrap")
 		script := "#!/bin/bash\nargs=()\nfor a; do case $a in " + tc.without + ") ;; --proc) args+=(--ro-bind /proc) ;; *) args+=(\"$a\") ;; esac; done\nexec " + real + " \"${args[@]}\"\n"
-		must(t, testenv.Executable(fake, []byte(script)))
+		testenv.Must(t, testenv.Executable(fake, []byte(script)))
 		w.sb.Kit.Bwrap = fake
 		points, err := w.sb.Test(t.Context(), w.Work)
 		if err != nil {
@@ -117,7 +117,7 @@ func TestDetectAppArmor(t *testing.T) {
 	w := newWorld(t)
 	kit := w.sb.Kit
 	kit.Bwrap = filepath.Join(w.State, "bwrap")
-	must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")))
+	testenv.Must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")))
 	ubuntu := func(name string) string {
 		if name == "kernel/apparmor_restrict_unprivileged_userns" {
 			return "1"
@@ -150,7 +150,7 @@ func TestDetectBadBubblewrap(t *testing.T) {
 		"silent":  {"exit 3", "exit status 3"},
 	} {
 		kit.Bwrap = filepath.Join(w.State, "bwrap-"+name)
-		must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\n"+tc.script+"\n")))
+		testenv.Must(t, testenv.Executable(kit.Bwrap, []byte("#!/bin/sh\n"+tc.script+"\n")))
 		ctx := t.Context()
 		if name == "hangs" {
 			short, cancel := context.WithTimeout(ctx, time.Second)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/internal/sandbox"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 
@@ -38,16 +39,16 @@ func TestSwapped(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for _, path := range []string{".codex", "infra/keys", "deep/.ssh/f"} {
-				must(t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
+				testenv.Must(t, os.MkdirAll(filepath.Join(w.Work, path), 0o755))
 			}
-			must(t, os.WriteFile(filepath.Join(w.Work, "infra/keys/k"), []byte("PRIVATE KEY\n"), 0o644))
+			testenv.Must(t, os.WriteFile(filepath.Join(w.Work, "infra/keys/k"), []byte("PRIVATE KEY\n"), 0o644))
 			sb := w.sb
 			tc.adapt(w)
 			sb.Profile, sb.Level, sb.Network = w.sb.Profile, tc.level, nil
 			r, err := sb.Prepare(spawn.Command{Argv: []string{"sh", "-c", key + "; cat infra/keys/k"}, Dir: w.Work, Env: []string{"PATH=/usr/bin:/bin", "H=" + w.Home}})
-			must(t, err)
-			must(t, os.Rename(filepath.Join(w.Work, tc.swap), filepath.Join(w.Work, "aside")))
-			must(t, os.Symlink(tc.to, filepath.Join(w.Work, tc.swap)))
+			testenv.Must(t, err)
+			testenv.Must(t, os.Rename(filepath.Join(w.Work, tc.swap), filepath.Join(w.Work, "aside")))
+			testenv.Must(t, os.Symlink(tc.to, filepath.Join(w.Work, tc.swap)))
 			cmd := exec.CommandContext(t.Context(), r.Argv[0], r.Argv[1:]...)
 			cmd.Dir, cmd.Env = w.Work, r.Env
 			out, runErr := cmd.CombinedOutput()

@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/telemetry"
 	"waggle/internal/telemetry/telemetrytest"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 )
 
@@ -28,9 +29,7 @@ func TestRecordsNameTheTeam(t *testing.T) {
 	for _, step := range f.Life() {
 		step()
 	}
-	if err := w.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Pass(t.Context()))
 	for line := range strings.Lines(out.String()) {
 		var r struct{ Team string }
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Team != "api" {

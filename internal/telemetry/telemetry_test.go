@@ -13,6 +13,7 @@ import (
 
 	"waggle/internal/telemetry"
 	"waggle/internal/telemetry/telemetrytest"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 )
 
@@ -34,15 +35,11 @@ func TestFollower(t *testing.T) {
 				continue
 			}
 			for range 2 {
-				if err := w.Pass(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, w.Pass(t.Context()))
 			}
 		}
 		for range 2 { // a restart that finds nothing new
-			if err := f.Follower(tell).Pass(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, f.Follower(tell).Pass(t.Context()))
 		}
 		if d := cmp.Diff(f.Want, got); d != "" {
 			t.Fatalf("restart at %d: %s", restart, d)
@@ -58,23 +55,17 @@ func TestFollower(t *testing.T) {
 func TestFollowerIsNotFooled(t *testing.T) {
 	f := telemetrytest.New(t)
 	cursor := filepath.Join(f.Dir.Path, "..", "told.json")
-	if err := os.WriteFile(cursor, []byte("[]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(cursor, []byte("[]"), 0o600))
 	if _, err := telemetry.NewFollower(telemetry.Options{Journals: f.Dir, Cursor: cursor}); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("a cursor that is none: %v", err)
 	}
-	if err := os.Remove(cursor); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(cursor))
 	told := 0
 	w := f.Follower(func(machine.Observation) { told++ })
 	for _, step := range f.Life() {
 		step()
 	}
-	if err := os.WriteFile(filepath.Join(f.Dir.Path, "ada", "00000001.jsonl"), []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(f.Dir.Path, "ada", "00000001.jsonl"), []byte("{}\n"), 0o600))
 	if err := w.Pass(t.Context()); err == nil || told == 0 {
 		t.Errorf("%d told, %v", told, err)
 	}
@@ -87,9 +78,7 @@ func TestSlog(t *testing.T) {
 	for _, step := range f.Life() {
 		step()
 	}
-	if err := w.Pass(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Pass(t.Context()))
 	if strings.Contains(out.String(), telemetrytest.Secret) {
 		t.Error("a message's text is in the log")
 	}
@@ -101,9 +90,7 @@ func TestSlog(t *testing.T) {
 		Time, Level, Msg, Machine, Member, Instance, Row, From, Event, To string
 		Seq                                                               uint64
 	}
-	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(lines[0]), &first))
 	if first.Msg != "transition" || first.Machine != "team" || first.Row != "L14" || first.To != "leading" || first.Seq != 1 ||
 		first.Member != "team-lead" || first.Instance != "lead" || first.Event == "" || !strings.HasPrefix(first.Time, "2026-11-20T16:00") {
 		t.Errorf("%+v", first)

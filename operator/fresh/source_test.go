@@ -133,9 +133,7 @@ func TestPull(t *testing.T) {
 			operatortest.Is(t, "gone another way", err, operator.Refused, "your branch both is not at the head of pull request 5")
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		m := st.Members[0]
 		if m.Branch != branch || git(m.Worktree, "rev-parse", "HEAD") != head {
 			t.Errorf("%+v", m)

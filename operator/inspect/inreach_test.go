@@ -23,9 +23,7 @@ func TestInReach(t *testing.T) {
 		t.Skip("it has no such sockets")
 	}
 	home, err := os.MkdirTemp("/tmp", "wir") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
 	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": home + "/run", "WAYLAND_DISPLAY": "wayland-1", "CONTAINER_HOST": "ssh://me:secret@pods:22/x", "DOCKER_HOST": "unix://" + home + "/d.sock", "SSH_AUTH_SOCK": home + "/agent", "DISPLAY": ":0.0"}
 	r := inspect.Reacher{Env: func(k string) string { return env[k] }, ClaudeDir: home + "/.claude"}

@@ -8,6 +8,7 @@ import (
 
 	"waggle/home"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/inspect"
 )
 
@@ -27,9 +28,7 @@ func TestLeaderOfBroken(t *testing.T) {
 	if err == nil {
 		err = s.Dir.NoteStarted(home.Started{Team: "api", Root: op.RootURL, Name: "team-lead", ID: led})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	st, err := inspect.Of(op).Status(t.Context(), "api")
 	if err != nil || st.Broken == nil || !st.Leader.Led || st.Leader.PID != led.PID {
 		t.Errorf("%+v, %v, want pid %d", st.Leader, err, led.PID)

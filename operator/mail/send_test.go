@@ -198,9 +198,7 @@ func TestSendSaysWhatBringsAMemberBack(t *testing.T) {
 	if err == nil {
 		err = reg.Remove(t.Context(), "unlisted", time.Now())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	look := func(cases map[string]operator.Step) {
 		t.Helper()
 		for to, want := range cases {

@@ -125,9 +125,7 @@ func TestAddresses(t *testing.T) {
 	}
 	op := operatortest.New(t)
 	run, err := os.MkdirTemp("", "w") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(run) })
 	op.RunDir = run
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})

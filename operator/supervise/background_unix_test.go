@@ -53,9 +53,7 @@ func TestBackground(t *testing.T) {
 			id = got
 			return err == nil
 		})
-		if err := os.Remove(at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(at))
 		return id
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,9 +78,7 @@ func TestBackground(t *testing.T) {
 		t.Errorf("it leads: %v, alive: %v", err, leads.Alive())
 	}
 	p, err := os.FindProcess(leads.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := p.Kill(); err != nil {
 		t.Error(err)
 	}
@@ -93,8 +89,6 @@ func TestBackground(t *testing.T) {
 func fifo(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "never")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.Mkfifo(path, 0o600))
 	return path
 }

@@ -50,9 +50,7 @@ func TestSpawnWithPrompt(t *testing.T) {
 	said := &operatortest.Heard{}
 	sp, err := supervise.Of(op).Spawn(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: "bob", Agent: "puppet", Backend: "elsewhere", Cwd: t.TempDir()}, Prompt: "say hello\nto all"},
 		supervise.LeadOptions{Note: said.Note, Accept: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if sp.Team != "api" || sp.Name != "bob" || sp.PID != os.Getpid() || sp.Ready == nil || sp.Task == "" || sp.Backend != "elsewhere" || said.Of("started", "elsewhere") != 1 || said.Of("ready", "") != 1 {
 		t.Errorf("%+v, told %+v", sp, said.All())
 	}
@@ -76,16 +74,10 @@ func TestHeld(t *testing.T) {
 	k := keep(t, op, head, supervise.LeadOptions{})
 	path := filepath.Join(k.s.Dir.LeaderJournal(), "00000001.jsonl")
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(bytes.Clone(whole), "nonsense\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(path, append(bytes.Clone(whole), "nonsense\n"...), 0o600))
 	testenv.Eventually(t, "it is held", func() bool { return k.said.Of("trouble", "nothing is decided until its journal is whole again") == 1 })
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, whole, 0o600))
 	testenv.Eventually(t, "it goes on", func() bool { return k.said.Of("trouble", "its journal is whole again: deciding goes on") == 1 })
 	k.cancel()
 	k.over(supervise.LedEnded)
@@ -100,16 +92,10 @@ func TestAssignAll(t *testing.T) {
 	s := r.State()
 	ann := r.Enlist(s, "ann")
 	l, err := process.Of(op).Lead(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := parse(t, op, head+"tasks: [{subject: A, owner: ann, instructions: one}, {subject: B, owner: ann, instructions: two, after: [A]}]\n")
-	if err := supervise.Of(op).AssignAll(t.Context(), s, f, l); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, supervise.Of(op).AssignAll(t.Context(), s, f, l))
+	testenv.Must(t, l.Close())
 	orders := r.State().Lead.Assignments()
 	if len(orders) != 2 || orders[0].Commanded.Task.Instructions != "one" || orders[1].Commanded.Task.Instructions != "two" || orders[0].Instance != ann.Instance {
 		t.Errorf("%+v", orders)

@@ -40,14 +40,10 @@ type kept struct {
 func keep(t *testing.T, op operator.Operator, text string, lo supervise.LeadOptions) *kept {
 	t.Helper()
 	f := parse(t, op, text)
-	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(f.Path, f.Data, 0o600))
 	k := &kept{t: t, op: op, said: &operatortest.Heard{}}
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, k.said.Note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	k.s = s
 	k.lead(f, lo)
 	return k
@@ -92,9 +88,7 @@ func TestKeep(t *testing.T) {
 	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process, mode: plan}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n", supervise.LeadOptions{})
 	testenv.Eventually(t, "the task is done", func() bool { return k.said.Of("completed", `"A"`) == 1 })
 	s, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, _ := s.Lead.Member("ann")
 	if l := s.Lead.Led; l == nil || !l.Up || l.Detached || l.ID.PID != os.Getpid() || m.Mode != policy.ModePlan {
 		t.Errorf("led %+v, mode %s", l, m.Mode)
@@ -161,9 +155,7 @@ func TestSpawn(t *testing.T) {
 		t.Errorf("a member whose process ends: %v", err)
 	}
 	s, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if m, ok := s.Lead.Member("bob"); ok && m.Left == nil {
 		t.Errorf("bob stayed: %+v", m)
 	}
@@ -244,9 +236,7 @@ func TestSpawnedAfterRebuild(t *testing.T) {
 	op := fresh(t)
 	k := keep(t, op, head, supervise.LeadOptions{})
 	s, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, ok := s.Lead.Member("ann")
 	if !ok || m.Process == nil {
 		t.Fatalf("ann does not run: %+v", m)
@@ -276,9 +266,7 @@ func TestDetachIsRefused(t *testing.T) {
 		t.Errorf("with a member inside: %v", err)
 	}
 	s, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := su.TakeLead(t.Context(), s); operator.KindOf(err) != operator.Locked || !strings.Contains(err.Error(), "is led in another terminal, by process") {
 		t.Errorf("from a terminal: %v", err)
 	}
@@ -294,17 +282,13 @@ func TestDetach(t *testing.T) {
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
 	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\n", supervise.LeadOptions{})
 	su := supervise.Of(op)
-	if err := su.LeaveTerminal(t.Context(), k.s); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, su.LeaveTerminal(t.Context(), k.s))
 	k.over(supervise.LedDetached)
 	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), "no process leads team api") {
 		t.Errorf("nobody leads: %v", err)
 	}
 	s, err := op.Open(t.Context(), "api", operator.Act)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := su.TakeLead(t.Context(), s); err != nil {
 		t.Errorf("nobody leads: %v", err)
 	}
@@ -318,9 +302,7 @@ func TestDetach(t *testing.T) {
 	if s, err = op.Open(t.Context(), "api", operator.Act); err != nil || s.Lead.Ended != nil {
 		t.Fatalf("the team did not stay: %v", err)
 	}
-	if err := su.Abandon(t.Context(), s, time.Millisecond, func(operator.Note) {}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, su.Abandon(t.Context(), s, time.Millisecond, func(operator.Note) {}))
 	if _, err := op.Open(t.Context(), "api", operator.Act); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it was abandoned: %v", err)
 	}
@@ -335,9 +317,7 @@ func TestKeepWhole(t *testing.T) {
 		op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
 		f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\n")
 		s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		said, absent := &operatortest.Heard{}, error(nil)
 		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.Note, Up: func(s *operator.State) {
@@ -379,18 +359,12 @@ func TestPlanResume(t *testing.T) {
 	su := supervise.Of(op)
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process}, {name: bob, agent: puppet, backend: in-process}]\n"+
 		"tasks: [{subject: A, owner: ann, instructions: run make}, {subject: B, owner: bob, instructions: say hello, after: [A]}]\n")
-	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(f.Path, f.Data, 0o600))
 	s, err := su.Prepare(t.Context(), f, false, func(operator.Note) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.Settled()
 	_, p, err := su.PlanResume(t.Context(), "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if p.Led || p.PID != 0 || p.Starts() != 2 || p.Tasks != 2 || p.Undelivered == 0 || p.Changed || p.File != f.Path || len(p.Pending)+len(p.Unknown)+len(p.Leftover) != 0 {
 		t.Errorf("%+v", p)
 	}
@@ -403,24 +377,18 @@ func TestPlanResume(t *testing.T) {
 		t.Errorf("nothing has changed: %+v, %v", c, err)
 	}
 	text := strings.Replace(string(f.Data), "run make", "run make test", 1)
-	if err := os.WriteFile(f.Path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(f.Path, []byte(text), 0o600))
 	if c, err := su.FileChange(s); err != nil || string(c.Data) != text || c.Now == nil || c.Now.Tasks[0].Instructions == c.Accepted.Tasks[0].Instructions || c.Broken != nil {
 		t.Errorf("it has changed: %+v, %v", c, err)
 	}
 	if _, p, err := su.PlanResume(t.Context(), "api"); err != nil || !p.Changed {
 		t.Errorf("it has changed: %+v, %v", p, err)
 	}
-	if err := os.WriteFile(f.Path, []byte("members: 7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(f.Path, []byte("members: 7\n"), 0o600))
 	if c, err := su.FileChange(s); err != nil || c.Broken == nil || c.Now != nil {
 		t.Errorf("it is none any more: %+v, %v", c, err)
 	}
-	if err := os.Remove(f.Path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(f.Path))
 	if _, err := su.FileChange(s); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is gone: %v", err)
 	}
@@ -502,9 +470,7 @@ func TestTakeLead(t *testing.T) {
 		detached <- err
 	}()
 	testenv.Eventually(t, "it is told to hand over", func() bool {
-		if err := s.Journal.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Journal.Refresh(t.Context()))
 		return s.Lead.Detached
 	})
 	next := operatortest.Process(t)

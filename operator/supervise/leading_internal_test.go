@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -14,9 +15,7 @@ func TestWider(t *testing.T) {
 	rules := func(texts ...string) (rs []policy.Rule) {
 		for _, s := range texts {
 			r, err := policy.ParseRule(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			rs = append(rs, r)
 		}
 		return rs

@@ -30,9 +30,7 @@ import (
 func scratch(t *testing.T) operator.Operator {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	op.Self, op.Environ, op.Version = "/own/program", os.Environ(), "test"
 	return op
@@ -63,21 +61,15 @@ func TestOwnBackend(t *testing.T) {
 	own := &elsewhere{in: spawn.InProcess(func(context.Context, spawn.Spec, io.Writer) spawn.Exit { return spawn.Exit{Code: 7} })}
 	op.Backends = []spawn.Backend{own}
 	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte(file), own.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m, ok := s.Lead.Member("ann")
 	if !ok || m.Backend != "elsewhere" {
 		t.Fatalf("on record: %+v", m)
 	}
 	p, err := process.Of(op).StartWorker(t.Context(), nil, s, m.Instance, "ann", f.Dir, filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if <-p.Done(); p.Exit().Code != 7 {
 		t.Errorf("another backend started it: %+v", p.Exit())
 	}
@@ -101,13 +93,9 @@ func TestWork(t *testing.T) {
 	t.Parallel()
 	op := scratch(t)
 	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	minted, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "own", Backend: "join", Cwd: t.TempDir()}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	begun, ended := make(chan protocol.MemberName, 1), make(chan error, 1)
 	go func() {
@@ -121,9 +109,7 @@ func TestWork(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	m, _ := s.Lead.Member("ann")
 	if err := worker.Join(t.Context(), process.Of(op).Worker(s, m.Instance)); !errors.Is(err, worker.ErrRunning) {
 		t.Errorf("a second one: %v", err)
@@ -147,13 +133,9 @@ func TestDownFromWithin(t *testing.T) {
 	t.Parallel()
 	op := scratch(t)
 	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte("team: api\nmembers: [{name: ann, agent: exec, backend: in-process}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	up, ended := make(chan bool, 1), make(chan error, 1)
 	go func() {
 		how, err := supervise.Of(op).Keep(context.WithoutCancel(t.Context()), s, f, supervise.LeadOptions{Note: func(operator.Note) {}, Up: func(*operator.State) { up <- true }})

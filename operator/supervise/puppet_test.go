@@ -10,6 +10,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/record"
@@ -57,9 +58,7 @@ func parse(t *testing.T, op operator.Operator, text string) *teamfile.File {
 		words = append(words, b.Name())
 	}
 	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte(text), words...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return f
 }
 

@@ -32,9 +32,7 @@ func TestQueue(t *testing.T) {
 	for i, task := range []string{"wait", "fail on purpose", "say done", "say never", "wait", "say last"} {
 		name := protocol.MemberName("m" + string(rune('1'+i)))
 		sp, err := su.Recruit(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "puppet", Backend: "elsewhere", Cwd: dir, AtOnce: 1}, Prompt: task}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if sp.Queue != i {
 			t.Errorf("%s has place %d", name, sp.Queue)
 		}
@@ -42,9 +40,7 @@ func TestQueue(t *testing.T) {
 	lead := func() *operator.State {
 		t.Helper()
 		s, err := op.Open(t.Context(), "api", operator.Act)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	}
 	waiting := func(want ...protocol.MemberName) {
@@ -58,9 +54,7 @@ func TestQueue(t *testing.T) {
 			return slices.Equal(got, want)
 		}, func() string { return fmt.Sprint(got) })
 	}
-	if err := su.Begin(t.Context(), "api", "m1", supervise.LeadOptions{Accept: true}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, su.Begin(t.Context(), "api", "m1", supervise.LeadOptions{Accept: true}))
 	waiting("m2", "m3", "m4", "m5", "m6")
 	if _, p, err := su.PlanResume(t.Context(), "api"); err != nil || p.Starts() > 0 {
 		t.Errorf("a resume would start %+v, %v", p, err)
@@ -93,13 +87,9 @@ func TestQueue(t *testing.T) {
 	})
 	began, processes := map[record.Instance]int{}, map[record.Instance]int{}
 	log, err := op.OpenLog(t.Context(), "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	records, err := log.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, r := range records {
 		var b struct {
 			Instance record.Instance `json:"instance"`

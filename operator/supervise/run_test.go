@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -94,9 +95,7 @@ func TestRun(t *testing.T) {
 				}
 			}
 			rep, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), c.ro)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
 				t.Errorf("%s, %s; want %s, %s", rep.Kind, rep.Reason, c.exit, c.reason)
 			}
@@ -129,9 +128,7 @@ func TestRunReportsCalls(t *testing.T) {
 	op := fresh(t)
 	f := parse(t, op, head+"decide: {tool: rules}\npolicy: {allow: ['Bash(echo:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run echo hello}\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: func(operator.Note) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(rep.Requests) != 1 {
 		t.Fatalf("%+v", rep.Requests)
 	}
@@ -231,9 +228,7 @@ func TestRunIsRefused(t *testing.T) {
 		}
 	}
 	held, err := op.Claim("up", "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer held.Free()
 	f := parse(t, op, head+"tasks: [{subject: A, owner: ann, instructions: x}]\n")
 	if _, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{}); operator.KindOf(err) != operator.Locked {

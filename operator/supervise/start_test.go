@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/operator/supervise"
 	"waggle/policy"
 	"waggle/record"
@@ -18,13 +19,9 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(dir, link))
 	for name, c := range map[string]struct {
 		m    control.Member
 		r    record.Ready
@@ -102,9 +99,7 @@ func TestLastLines(t *testing.T) {
 		{"ann ready\n\x1b[31merror:\x1b[m no room\n", "error: no room"},
 		{"ann ready\nerror: no room\n hint: stop one\n", "error: no room /  hint: stop one"},
 	} {
-		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(c.log), 0o600))
 		if got := supervise.LastLines(path, 3); !strings.HasSuffix(got, c.want) || strings.ContainsRune(got, '\x1b') || len(got) > 2100 {
 			t.Errorf("%.20q: %q, want %q", c.log, got, c.want)
 		}
@@ -125,9 +120,7 @@ func TestFirstLine(t *testing.T) {
 func TestPlanOfMember(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	gone := self
 	gone.Start = "1"
 	for name, c := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -20,34 +21,22 @@ func TestTypes(t *testing.T) {
 	op := fresh(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, ".claude", "agents", "reviewer.md")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("---\ntools: Read\nmodel: opus\n---\nYou review."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.Must(t, os.WriteFile(path, []byte("---\ntools: Read\nmodel: opus\n---\nYou review."), 0o600))
 	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte("team: types\nmembers: [{name: ann, agent: claude, type: reviewer}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {}); operator.KindOf(err) != operator.Usage {
 		t.Errorf("types that were not read: %v", err)
 	}
-	if err := f.Define(""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Define(""))
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Settled()
 	m, _ := s.Lead.Member("ann")
 	if m.Joined.Definition == nil || *m.Joined.Definition != *f.Members[0].Definition || m.Model != "opus" {
 		t.Errorf("%+v", m.Joined)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(path))
 	again, err := supervise.Of(op).Accepted(s)
 	if err != nil || string(again.Members[0].Spec) != string(m.Spec) || again.Members[0].Definition == nil {
 		t.Errorf("%v", err)

@@ -33,17 +33,13 @@ func session(t *testing.T) (spawn.Identity, *exec.Cmd) {
 		t.Skip("this system does not say whose a process is")
 	}
 	cmd := exec.Command(testenv.Require(t, "sleep"), "300")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
 	id, err := spawn.Identify(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return id, cmd
 }
 
@@ -52,22 +48,16 @@ func TestAdoptSocket(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"TMPDIR", "XDG_RUNTIME_DIR"} {
 		dir, err := os.MkdirTemp("", "wad") // a short name, because the path of a socket is limited
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		op := operatortest.New(t)
 		op.Environ = append(op.Environ, name+"="+dir)
 		operatortest.Team(t, op, "api", record.PolicySet{})
 		id, _ := session(t)
 		path := filepath.Join(dir, "cc-socks", fmt.Sprintf("%d.sock", id.PID))
-		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Mkdir(filepath.Dir(path), 0o700))
 		l, err := net.Listen("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { l.Close() })
 		a, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
 		if err != nil || !slices.ContainsFunc(a.Controls, func(c teams.Control) bool { return c.What == "socket" && c.Can && strings.Contains(c.How, path) }) {
@@ -131,9 +121,7 @@ func TestAdoptRefuses(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	id, cmd := session(t)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, c := range []struct {
 		team protocol.TeamName
@@ -206,9 +194,7 @@ func TestAdoptRegistered(t *testing.T) {
 	o, ctx := teams.Of(op), t.Context()
 	id, _ := session(t)
 	dir := filepath.Join(op.ClaudeDir, "sessions")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	path := filepath.Join(dir, fmt.Sprintf("%d.json", id.PID))
 	entry := func(path, start string) {
 		write(t, path, fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/","startedAt":1795193125905,"procStart":%q}`, id.PID, uid, start))
@@ -222,14 +208,10 @@ func TestAdoptRegistered(t *testing.T) {
 	}
 	elsewhere := filepath.Join(t.TempDir(), "entry.json")
 	entry(elsewhere, id.Start)
-	if err := errors.Join(os.RemoveAll(path), os.Symlink(elsewhere, path)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.RemoveAll(path), os.Symlink(elsewhere, path)))
 	_, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "claude"})
 	operatortest.Fails(t, err, operator.Refused, "is no file")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(path))
 	write(t, path, "{}")
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "claude"})
 	operatortest.Fails(t, err, operator.Refused, "cannot be read")
@@ -250,9 +232,7 @@ func TestAdoptHooked(t *testing.T) {
 		id, _ := session(t)
 		h := hooks.Hook{Store: hooks.At(op.Home.Path, time.Now), Client: client, Self: id, Sessions: func() []hooks.Registered { return []hooks.Registered{{Session: "s-1", Process: id}} },
 			Live: hooks.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }}}
-		if err := h.Run(t.Context(), "SessionStart", strings.NewReader(`{"session_id":"s-1","cwd":"/w","hook_event_name":"SessionStart"}`), io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, h.Run(t.Context(), "SessionStart", strings.NewReader(`{"session_id":"s-1","cwd":"/w","hook_event_name":"SessionStart"}`), io.Discard))
 		_, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: "s-2", As: "codex"})
 		operatortest.Fails(t, err, operator.Usage, "is not a session id")
 		a, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: "s-1", As: "codex"})
@@ -317,13 +297,9 @@ func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad)
 	g, err := teams.Of(op).Guest(t.Context(), abroad, teams.NewGuest{Name: "gopher", Command: []string{"cat"}, Cwd: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	write(t, tm.Mailbox("gopher"), `[{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1@gopher\",\"from\":\"team-lead\",\"timestamp\":\"2026-11-22T16:00:00.000Z\"}","timestamp":"2026-11-22T16:00:00.000Z","read":false}]`)
-	if err := g.Run(t.Context(), worker.Options{Environ: op.Environ, Log: op.Log}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, g.Run(t.Context(), worker.Options{Environ: op.Environ, Log: op.Log}))
 	if got := present(t, tm); slices.Contains(got, "gopher") {
 		t.Errorf("%v", got)
 	}
@@ -332,9 +308,7 @@ func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	s := g.State
-	if err := s.Journal.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	if m, ok := s.Lead.ByInstance(g.Instance); !ok || m.Left == nil {
 		t.Errorf("on record: %+v", m)
 	}

@@ -10,6 +10,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -41,9 +42,7 @@ func TestCreate(t *testing.T) {
 	_, err = o.Create(ctx, "api", "again", ofMode(policy.ModeDefault))
 	operatortest.Fails(t, err, operator.Failed, "team api is there already")
 	held, err := op.Claim("test", "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = o.Create(ctx, "web", "", ofMode(policy.ModeDefault))
 	operatortest.Fails(t, err, operator.Locked, "makes a team web at this moment")
 	if _, err := o.Make(ctx, "web", teamfile.About{}, mailbox.Array, ofMode(policy.ModeDefault)); err != nil {
@@ -87,9 +86,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("on record: %+v", m)
 	}
 	cfg, err := op.Listing(t.Context(), "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if e, ok := cfg.Member("ann"); !ok || e.AgentType != "reviewer" || e.Prompt != "you review" || e.Color != "red" || e.Cwd != "/" {
 		t.Errorf("in the registry: %+v", e)
 	}
@@ -101,9 +98,7 @@ func TestJoin(t *testing.T) {
 	}
 	// The artifacts of an earlier member of a name do not become those of the next one.
 	write(t, op.Root.MemberDir("api", "ann")+"/artifacts/a.txt", "a")
-	if err := teams.Of(op).Remove(t.Context(), "api", "ann"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, teams.Of(op).Remove(t.Context(), "api", "ann"))
 	join(t, tm, teamfile.FileMember{Name: "ann"})
 	if exists(op.Root.MemberDir("api", "ann") + "/artifacts/a.txt") {
 		t.Error("the files of another ann")
@@ -123,9 +118,7 @@ func TestJoinAfterLeft(t *testing.T) {
 	i := join(t, tm, teamfile.FileMember{Name: "ann"})
 	s := tm.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped}})
 	reg, err := team.Open(op.Root, "api", team.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	looks, now := 0, op.Minter.Now
 	late := op
 	late.Minter.Now = func() time.Time {
@@ -189,9 +182,7 @@ func TestClearOfMailThatWasLeft(t *testing.T) {
 	op := operatortest.New(t)
 	write(t, op.Root.InboxesDir("api")+"/bob.json", `[{"from":"x","text":"hello?","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 	var told []operator.Note
-	if err := teams.Of(op).Clear(t.Context(), "api", func(n operator.Note) { told = append(told, n) }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, teams.Of(op).Clear(t.Context(), "api", func(n operator.Note) { told = append(told, n) }))
 	if len(told) != 1 || !strings.Contains(told[0].Text, "api") || exists(op.Root.TeamDir("api")) {
 		t.Errorf("%+v", told)
 	}
@@ -277,9 +268,7 @@ func TestToken(t *testing.T) {
 
 	bob := teamfile.FileMember{Name: "bob", Agent: "exec"}
 	late, err := o.MintToken(ctx, "api", bob, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	// A token that cannot join stays valid.
 	tm.ByFile("bob")
 	_, _, _, err = o.JoinWith(ctx, late.Token)

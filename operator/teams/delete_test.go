@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -30,9 +31,7 @@ func TestFacts(t *testing.T) {
 	facts := func(name protocol.TeamName) team.Facts {
 		t.Helper()
 		f, err := teams.Of(op).Facts(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return f
 	}
 	if f := facts("none"); f != (team.Facts{}) {
@@ -118,9 +117,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 	}}
 	_, err = teams.Of(op).Delete(t.Context(), "api", do)
 	operatortest.Fails(t, err, operator.Locked, "team api is live: a process leads it")
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, release())
 	if len(told) != 0 || !exists(op.Root.TeamDir("api")) || s.Journal.Refresh(t.Context()) != nil || s.Lead.Ended != nil {
 		t.Errorf("%+v: something was done", told)
 	}
@@ -176,9 +173,7 @@ func TestDeleteDamaged(t *testing.T) {
 		t.Fatal(segments, err)
 	}
 	data, err := os.ReadFile(segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	write(t, segments[0], strings.Replace(string(data), `"name":"ann"`, `"name":"eve"`, 1))
 	if _, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{}); operator.KindOf(err) != operator.Failed {
 		t.Errorf("%v", err)
@@ -214,9 +209,7 @@ func TestRemove(t *testing.T) {
 	join(t, tm, teamfile.FileMember{Name: "ann"})
 	for name, how := range map[protocol.MemberName]string{"bob": record.LeftReleased, "ann": record.LeftStopped} {
 		i := tm.Instance(name)
-		if err := o.Remove(ctx, "api", strings.ToUpper(string(name))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, o.Remove(ctx, "api", strings.ToUpper(string(name))))
 		if m, ok := tm.State().Lead.ByInstance(i); !ok || m.Left == nil || m.Left.How != how || m.Left.Detail != "removed" {
 			t.Errorf("%s: %+v", name, m)
 		}
@@ -229,9 +222,7 @@ func TestRemove(t *testing.T) {
 	other := operatortest.Abroad(t, op, abroad, "theirs")
 	other.ByFile("ours")
 	operatortest.Fails(t, o.Remove(ctx, abroad, "theirs"), operator.Refused, "theirs was not registered here")
-	if err := o.Remove(ctx, abroad, "ours"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, o.Remove(ctx, abroad, "ours"))
 	if got := present(t, other); !slices.Equal(got, []protocol.MemberName{protocol.Lead, "theirs"}) {
 		t.Errorf("%v", got)
 	}
@@ -284,9 +275,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Error("something of it was kept")
 	}
 	held, err := op.Claim("test", "third")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer held.Free()
 	_, err = restore(teams.RestoreOptions{As: "third"})
 	operatortest.Fails(t, err, operator.Locked, "team third")
@@ -303,9 +292,7 @@ func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{op.Root.TeamDir("api"), op.Root.TasksDir("api")} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(dir))
 	}
 	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{})
 	if err != nil || rs.Authority != teams.AuthorityKept || rs.History != "" {
@@ -332,9 +319,7 @@ func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 	}
 	other := operatortest.Team(t, op, "api", ofMode("acceptEdits")).State()
 	for _, dir := range []string{op.Root.TeamDir("api"), op.Root.TasksDir("api")} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(dir))
 	}
 	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{})
 	if err != nil || rs.Authority != teams.AuthorityNew || rs.History == "" {

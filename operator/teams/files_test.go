@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -61,9 +62,7 @@ func TestMigrate(t *testing.T) {
 		if _, missing := os.Lstat(intent); now != want || err != nil || (missing != nil) != (want == mailbox.JSONL) {
 			t.Errorf("%s: %v, %v, the intent %v", content, now, err, missing)
 		}
-		if err := os.RemoveAll(intent); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.RemoveAll(intent))
 		if _, err := o.Migrate(ctx, "api", mailbox.Array); err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +75,7 @@ func TestMigrate(t *testing.T) {
 	}
 	_, err = o.Migrate(ctx, "api", mailbox.JSONL)
 	operatortest.Fails(t, err, operator.Locked, "only while their team is down")
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, release())
 	tm.Member("ann", operatortest.Idle)
 	_, err = o.Migrate(ctx, "api", mailbox.JSONL)
 	operatortest.Fails(t, err, operator.Locked, "ann as process")
@@ -97,9 +94,7 @@ func TestMigrateSchema(t *testing.T) {
 	path := op.Root.ConfigPath("research")
 	write(t, path, strings.Replace(oldTeam, `,"schemaVersion":"`, "", 1)+"}")
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dry, err := o.MigrateSchema(ctx, "research", true)
 	if err != nil || !dry.DryRun || dry.Team != "research" || dry.From == dry.To || len(dry.Steps) == 0 {
 		t.Fatalf("%+v, %v", dry, err)
@@ -154,9 +149,7 @@ func TestValidate(t *testing.T) {
 		write(t, path, data)
 	}
 	found, err := o.Validate(ctx, "api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var all []string
 	for _, p := range found {
 		all = append(all, p.String())
@@ -174,9 +167,7 @@ func TestValidate(t *testing.T) {
 	if data, err := os.ReadFile(tm.Mailbox("cas")); err != nil || string(data) != "{" {
 		t.Errorf("%q, %v", data, err)
 	}
-	if err := os.RemoveAll(tasks); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(tasks))
 	write(t, tasks, "no directory")
 	if found, err := o.Validate(ctx, "api"); err != nil || !slices.ContainsFunc(found, func(p teams.Problem) bool { return p.Path == tasks && p.Message == "is not a directory" }) {
 		t.Errorf("%v, %v", found, err)

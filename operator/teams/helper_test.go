@@ -7,6 +7,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
@@ -34,9 +35,7 @@ func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Insta
 func present(t testing.TB, r *operatortest.Rig) (names []protocol.MemberName) {
 	t.Helper()
 	cfg, err := r.Op.Listing(t.Context(), r.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return cfg.Present()
 }
 
@@ -44,9 +43,7 @@ func present(t testing.TB, r *operatortest.Rig) (names []protocol.MemberName) {
 func recordOf(t testing.TB, r *operatortest.Rig, d func(*control.Leader) []journal.Draft) {
 	t.Helper()
 	s := r.State()
-	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) { return d(s.Lead), nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) { return d(s.Lead), nil }))
 }
 
 func send(t testing.TB, r *operatortest.Rig, to protocol.MemberName, text string) {
@@ -59,12 +56,8 @@ func send(t testing.TB, r *operatortest.Rig, to protocol.MemberName, text string
 
 func write(t testing.TB, path, data string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testenv.Must(t, os.WriteFile(path, []byte(data), 0o600))
 }
 
 func exists(path string) bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/record"
@@ -20,9 +21,7 @@ func TestJoinHasTheTeamsSandbox(t *testing.T) {
 		t.Helper()
 		m.Agent, m.Cwd = "exec", t.TempDir()
 		minted, err := teams.Of(op).MintToken(t.Context(), "api", m, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		s, _, i, err := teams.Of(op).JoinWith(t.Context(), minted.Token)
 		if err != nil {
 			return nil, err
@@ -39,9 +38,7 @@ func TestJoinHasTheTeamsSandbox(t *testing.T) {
 	path := tm.State().Dir.TeamFile()
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("team: api\nsandbox: {caches: [go]}\nmembers: [{name: x, agent: exec}]\n")
 	if got, err := join(teamfile.FileMember{Name: "bob"}); err != nil || got == nil || got.Mode != record.SandboxRequired || len(got.Caches) != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
@@ -57,7 +58,7 @@ func attach(t *testing.T, p *spawn.Process, o terminal.Screen) *view {
 func (v *view) types(t *testing.T, keys string) {
 	t.Helper()
 	_, err := io.WriteString(v.keys, keys)
-	must(t, err)
+	testenv.Must(t, err)
 }
 
 func (v *view) end(t *testing.T) error {
@@ -118,7 +119,7 @@ func TestCloseInput(t *testing.T) {
 		})
 	}
 	cat := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeCat))
-	must(t, terminal.CloseInput(t.Context(), cat.Place()))
+	testenv.Must(t, terminal.CloseInput(t.Context(), cat.Place()))
 	if e := spawntest.Wait(t, cat); e != (spawn.Exit{}) {
 		t.Errorf("who reads to the end: %+v", e)
 	}
@@ -129,7 +130,7 @@ func TestCloseInput(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModeBlock)
 	deaf := spawntest.Start(t, b, spec)
 	for range 2 {
-		must(t, terminal.CloseInput(t.Context(), deaf.Place()))
+		testenv.Must(t, terminal.CloseInput(t.Context(), deaf.Place()))
 	}
 
 	spec = spawntest.Spec(t, spawntest.ModeBlock)
@@ -139,7 +140,7 @@ func TestCloseInput(t *testing.T) {
 	v := attach(t, sh, terminal.Screen{})
 	v.types(t, "words\r")
 	read(spec.Log, "got words")
-	must(t, terminal.CloseInput(t.Context(), sh.Place()))
+	testenv.Must(t, terminal.CloseInput(t.Context(), sh.Place()))
 	read(spec.Log, "keys")
 	read(spec.Log, "end")
 	if err := terminal.CloseInput(t.Context(), sh.Place()); !errors.Is(err, terminal.ErrNoLines) {

@@ -35,7 +35,7 @@ func (s *server) bell(pane string, shown bool) *terminal.TmuxBell {
 	s.t.Helper()
 	env := append([]string{"TMUX=" + s.socket + "," + s.run("display-message", "-p", "#{pid}") + ",0", "TMUX_PANE=" + pane}, s.env...)
 	b, err := terminal.NewTmuxBell(s.program, env, shown)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return b
 }
 
@@ -47,8 +47,8 @@ func TestTmuxBellText(t *testing.T) {
 	client := exec.Command(s.program, "-S", s.socket, "-C", "attach", "-t", "mine")
 	client.Env = s.env
 	in, err := client.StdinPipe()
-	must(t, err)
-	must(t, client.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, client.Start())
 	defer func() {
 		in.Close()
 		_ = client.Wait() // it ends because of its input
@@ -56,7 +56,7 @@ func TestTmuxBellText(t *testing.T) {
 	testenv.Eventually(t, "a client", func() bool { return s.run("list-clients") != "" })
 	b := s.bell("%0", false)
 	ran := s.socket + ".ran"
-	must(t, b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"))
+	testenv.Must(t, b.Ring(t.Context(), "api", "one #(touch "+ran+") \x1b[2J#{pid} %H;"))
 	name, _, _ := strings.Cut(s.run("list-clients", "-F", "#{client_name}"), "\n")
 	if got, want := s.run("show-messages", "-t", name), " message: one _(touch "+ran+") _[2J_{pid} _H_\n"; !strings.Contains(got+"\n", want) {
 		t.Errorf("shown is\n%s\nwant %q", got, want)
@@ -78,9 +78,9 @@ func TestTmuxBellStuck(t *testing.T) {
 	dir := t.TempDir()
 	program, begun := filepath.Join(dir, "tmux"), filepath.Join(dir, "begun")
 	ring := func(ctx context.Context, script string) error {
-		must(t, testenv.Executable(program, []byte("#!/bin/sh\n"+script+"\n")))
+		testenv.Must(t, testenv.Executable(program, []byte("#!/bin/sh\n"+script+"\n")))
 		b, err := terminal.NewTmuxBell(program, []string{"PATH=/bin:/usr/bin", fmt.Sprintf("TMUX=%s/s,%d,0", dir, os.Getpid()), "TMUX_PANE=%0"}, false)
-		must(t, err)
+		testenv.Must(t, err)
 		return b.Ring(ctx, "api", "waits")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,21 +117,21 @@ func TestTmuxBell(t *testing.T) {
 		s.run("new-window", "-t", "mine", "sleep 600")
 	}
 	b := s.bell("%0", false)
-	must(t, b.Ring(t.Context(), "api", "one waits"))
+	testenv.Must(t, b.Ring(t.Context(), "api", "one waits"))
 	s.flagged("0")
-	must(t, b.Quiet(t.Context(), "api"))
+	testenv.Must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("")
 
 	// Of two that ring in one window the last takes the flag back.
 	for _, who := range []string{"api", "web"} {
-		must(t, b.Ring(t.Context(), who, "waits"))
+		testenv.Must(t, b.Ring(t.Context(), who, "waits"))
 		s.flagged("0")
 	}
 	for _, who := range []string{"none", "api"} {
-		must(t, b.Quiet(t.Context(), who))
+		testenv.Must(t, b.Quiet(t.Context(), who))
 		s.flagged("0")
 	}
-	must(t, b.Quiet(t.Context(), "web"))
+	testenv.Must(t, b.Quiet(t.Context(), "web"))
 	s.flagged("")
 	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
 		t.Errorf("options stay: %s", got)
@@ -141,18 +141,18 @@ func TestTmuxBell(t *testing.T) {
 	s.run("split-window", "-d", "-t", "%0", "sleep 600")
 	beside := s.bell("%3", false)
 	for _, one := range []*terminal.TmuxBell{b, beside} {
-		must(t, one.Ring(t.Context(), "-", "waits"))
+		testenv.Must(t, one.Ring(t.Context(), "-", "waits"))
 		s.flagged("0")
 	}
 	for _, one := range []*terminal.TmuxBell{b, beside} {
 		s.flagged("0")
-		must(t, one.Quiet(t.Context(), "-"))
+		testenv.Must(t, one.Quiet(t.Context(), "-"))
 	}
 	s.flagged("")
 	s.run("kill-pane", "-t", "%3")
 
 	// What rings for nobody is not recorded.
-	must(t, b.Ring(t.Context(), "", "a test"))
+	testenv.Must(t, b.Ring(t.Context(), "", "a test"))
 	s.flagged("0")
 	if got := s.run("show-options", "-w", "-t", "%0"); strings.Contains(got, "waggle") {
 		t.Errorf("a test has set options: %s", got)
@@ -164,16 +164,16 @@ func TestTmuxBell(t *testing.T) {
 	// Where another window has a flag, ours stays with it.
 	other := s.bell("%1", false)
 	for _, one := range []*terminal.TmuxBell{b, other} {
-		must(t, one.Ring(t.Context(), "api", "waits"))
+		testenv.Must(t, one.Ring(t.Context(), "api", "waits"))
 	}
 	s.flagged("0 1")
-	must(t, b.Quiet(t.Context(), "api"))
+	testenv.Must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("0 1")
 	s.run("select-window", "-t", "mine:1")
 	s.run("select-window", "-t", "mine:2")
 	s.flagged("0")
-	must(t, b.Ring(t.Context(), "api", "waits")) // the flag was there before, and is another's now
-	must(t, b.Quiet(t.Context(), "api"))
+	testenv.Must(t, b.Ring(t.Context(), "api", "waits")) // the flag was there before, and is another's now
+	testenv.Must(t, b.Quiet(t.Context(), "api"))
 	s.flagged("0")
 
 	// A pane that is gone has no bell, and a server that is gone is not another one at its socket.
@@ -185,7 +185,7 @@ func TestTmuxBell(t *testing.T) {
 		t.Error("a bell outside of tmux")
 	}
 	first := s.identity()
-	must(t, os.Remove(s.socket)) // another server takes it, while the first one lives
+	testenv.Must(t, os.Remove(s.socket)) // another server takes it, while the first one lives
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "sleep 600")
 	rings := func() {
 		t.Helper()
@@ -197,7 +197,7 @@ func TestTmuxBell(t *testing.T) {
 		}
 	}
 	rings()
-	must(t, syscall.Kill(first.PID, syscall.SIGTERM))
+	testenv.Must(t, syscall.Kill(first.PID, syscall.SIGTERM))
 	testenv.Eventually(t, "the first server has ended", func() bool { return !first.Alive() })
 	rings()
 }
@@ -213,7 +213,7 @@ func TestTmuxBellMoved(t *testing.T) {
 	b := s.bell("%1", false)
 	rung := func(do ...string) {
 		t.Helper()
-		must(t, b.Ring(t.Context(), "api", "one waits"))
+		testenv.Must(t, b.Ring(t.Context(), "api", "one waits"))
 		testenv.Eventually(t, "a flag", func() bool { return s.flags() != "" })
 		s.run(do...)
 		if err := b.Quiet(t.Context(), "api"); err != nil {

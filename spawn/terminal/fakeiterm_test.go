@@ -20,6 +20,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )
@@ -50,11 +51,11 @@ type iterm struct {
 func newITerm(t testing.TB) *iterm {
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	dir := shortDir(t)
 	f := &iterm{t: t, dir: dir, it2: filepath.Join(dir, "it2"), env: []string{fakeITerm + "=" + dir, "ITERM_SESSION_ID=w0t0p0:" + homeSession, "HOME=" + dir}}
-	must(t, os.Symlink(exe, f.it2))
-	must(t, os.MkdirAll(f.profiles(), 0o700))
+	testenv.Must(t, os.Symlink(exe, f.it2))
+	testenv.Must(t, os.MkdirAll(f.profiles(), 0o700))
 	f.start()
 	return f
 }
@@ -66,10 +67,10 @@ func (f *iterm) profiles() string {
 func (f *iterm) start() {
 	f.t.Helper()
 	exe, err := os.Executable()
-	must(f.t, err)
+	testenv.Must(f.t, err)
 	cmd := exec.Command(exe, "iterm")
 	cmd.Env, cmd.Stderr = append(os.Environ(), f.env...), os.Stderr
-	must(f.t, cmd.Start())
+	testenv.Must(f.t, cmd.Start())
 	f.app = cmd
 	f.t.Cleanup(func() { f.quit(cmd) })
 	spawntest.Await(f.t, "iTerm2", func() bool {
@@ -89,7 +90,7 @@ func (f *iterm) quit(cmd *exec.Cmd) {
 
 func (f *iterm) wrong(what string) {
 	f.t.Helper()
-	must(f.t, os.WriteFile(filepath.Join(f.dir, what), nil, 0o600))
+	testenv.Must(f.t, os.WriteFile(filepath.Join(f.dir, what), nil, 0o600))
 }
 
 // call runs it2 as a person would.
@@ -109,7 +110,7 @@ func (f *iterm) shows(want ...string) {
 	f.t.Helper()
 	var ids []string
 	var list []fakeSession
-	must(f.t, json.Unmarshal([]byte(f.call("session", "list", "--json")), &list))
+	testenv.Must(f.t, json.Unmarshal([]byte(f.call("session", "list", "--json")), &list))
 	for _, s := range list {
 		ids = append(ids, s.ID)
 	}
@@ -122,10 +123,10 @@ func (f *iterm) shows(want ...string) {
 func (f *iterm) calls() (all [][]string) {
 	f.t.Helper()
 	b, err := os.ReadFile(filepath.Join(f.dir, "calls"))
-	must(f.t, err)
+	testenv.Must(f.t, err)
 	for line := range strings.Lines(string(b)) {
 		var args []string
-		must(f.t, json.Unmarshal([]byte(line), &args))
+		testenv.Must(f.t, json.Unmarshal([]byte(line), &args))
 		all = append(all, args)
 	}
 	return all
@@ -135,9 +136,9 @@ func (f *iterm) calls() (all [][]string) {
 func (f *iterm) last() map[string]any {
 	f.t.Helper()
 	b, err := os.ReadFile(filepath.Join(f.dir, "last"))
-	must(f.t, err)
+	testenv.Must(f.t, err)
 	var p map[string]any
-	must(f.t, json.Unmarshal(b, &p))
+	testenv.Must(f.t, json.Unmarshal(b, &p))
 	return p
 }
 

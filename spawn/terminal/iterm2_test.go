@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
@@ -84,9 +85,9 @@ func TestITerm2Team(t *testing.T) {
 	}
 	h := end(ps[0])
 	f.shows(homeSession, ann.ID, bob.ID) // the split stays
-	must(t, h.Close(t.Context(), f.it2, f.env))
+	testenv.Must(t, h.Close(t.Context(), f.it2, f.env))
 	f.shows(homeSession, bob.ID)
-	must(t, end(ps[1]).Close(t.Context(), f.it2, f.env))
+	testenv.Must(t, end(ps[1]).Close(t.Context(), f.it2, f.env))
 	f.shows(homeSession)
 }
 
@@ -105,7 +106,7 @@ func TestITerm2ClosesOnlyOurs(t *testing.T) {
 		pane, at := *place.Pane, place
 		at.Pane = &pane
 		change(at.Pane)
-		must(t, terminal.ClosePane(t.Context(), f.it2, env, at))
+		testenv.Must(t, terminal.ClosePane(t.Context(), f.it2, env, at))
 		f.shows(homeSession, place.Pane.ID)
 	}
 	closes(func(p *spawn.Pane) { p.ID = homeSession }, f.env) // our own
@@ -119,7 +120,7 @@ func TestITerm2ClosesOnlyOurs(t *testing.T) {
 	q := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
 	spawntest.Wait(t, q)
 	f.call("session", "close", "-f", "-s", q.Place().Pane.ID) // the person was quicker
-	must(t, held(t, o.Dir, q).Close(t.Context(), f.it2, f.env))
+	testenv.Must(t, held(t, o.Dir, q).Close(t.Context(), f.it2, f.env))
 	if held(t, o.Dir, q) != nil {
 		t.Error("it is not forgotten")
 	}
@@ -140,7 +141,7 @@ func TestITerm2HangsUp(t *testing.T) {
 	if !q.Identity().Alive() {
 		t.Error("the other ended too")
 	}
-	must(t, terminal.ITermHere(t.Context(), f.it2, f.env))
+	testenv.Must(t, terminal.ITermHere(t.Context(), f.it2, f.env))
 	f.quit(f.app)
 	if err := terminal.ITermHere(t.Context(), f.it2, f.env); err == nil {
 		t.Error("iTerm2 is here after it has ended")
@@ -204,11 +205,11 @@ func TestITerm2Sweeps(t *testing.T) {
 	f := newITerm(t)
 	keep := []string{"person.json", "waggle-notes.json"}
 	for _, name := range append([]string{"waggle-0a0b0c0d.2147483646.77.json"}, keep...) {
-		must(t, os.WriteFile(filepath.Join(f.profiles(), name), []byte(`{"Profiles":[]}`), 0o600))
+		testenv.Must(t, os.WriteFile(filepath.Join(f.profiles(), name), []byte(`{"Profiles":[]}`), 0o600))
 	}
 	spawntest.Start(t, terminal.ITerm2(f.options()), spawntest.Spec(t, spawntest.ModeBlock))
 	left, err := os.ReadDir(f.profiles())
-	must(t, err)
+	testenv.Must(t, err)
 	var names []string
 	for _, e := range left {
 		names = append(names, e.Name())

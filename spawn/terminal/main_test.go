@@ -27,19 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // shortDir is a directory for a socket.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wt")
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -47,6 +39,6 @@ func shortDir(t testing.TB) string {
 func options(t testing.TB) terminal.Options {
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	return terminal.Options{Holder: []string{exe, "hold"}, Dir: shortDir(t), Rand: rand.Reader}
 }

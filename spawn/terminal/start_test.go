@@ -31,7 +31,7 @@ func waggleHolder(t testing.TB) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "waggle")
 	testenv.Require(t, "go")
-	must(t, testenv.Program(program))
+	testenv.Must(t, testenv.Program(program))
 	return []string{program, "hold"}
 }
 
@@ -99,7 +99,7 @@ func start(ctx context.Context, b spawn.Backend, spec spawn.Spec) (*spawn.Proces
 func started(t testing.TB, b spawn.Backend, spec spawn.Spec) (p *spawn.Process, took time.Duration, rss int) {
 	t.Helper()
 	p, took, err := start(t.Context(), b, spec)
-	must(t, err)
+	testenv.Must(t, err)
 	if h := p.Place().Holder; h != nil {
 		rss = residentSize(t, h.PID)
 	}
@@ -109,9 +109,9 @@ func started(t testing.TB, b spawn.Backend, spec spawn.Spec) (p *spawn.Process, 
 func residentSize(t testing.TB, pid int) int {
 	t.Helper()
 	out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output()
-	must(t, err)
+	testenv.Must(t, err)
 	kb, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	must(t, err)
+	testenv.Must(t, err)
 	return kb << 10
 }
 
@@ -291,7 +291,7 @@ func slowShells(t *testing.T) (home string, env []string) {
 	}
 	files[filepath.Join(home, ".tmux.conf")] = "set -g default-shell '" + shell + "'\nset -g default-command '" + shell + " -l'\n"
 	for path, text := range files {
-		must(t, testenv.Executable(path, []byte(text)))
+		testenv.Must(t, testenv.Executable(path, []byte(text)))
 	}
 	rc := filepath.Join(home, ".bashrc")
 	return home, []string{"HOME=" + home, "ZDOTDIR=" + home, "SHELL=" + shell, "BASH_ENV=" + rc, "ENV=" + rc}
@@ -301,14 +301,14 @@ func slowShells(t *testing.T) (home string, env []string) {
 func promised(t *testing.T) (starter *exec.Cmd, path string) {
 	t.Helper()
 	starter = exec.Command("sleep", "600")
-	must(t, starter.Start())
+	testenv.Must(t, starter.Start())
 	t.Cleanup(func() { _, _ = starter.Process.Kill(), starter.Wait() })
 	id, err := spawn.Identify(starter.Process.Pid)
-	must(t, err)
+	testenv.Must(t, err)
 	data, err := json.Marshal(map[string]any{"starter": id})
-	must(t, err)
+	testenv.Must(t, err)
 	path = filepath.Join(t.TempDir(), "1.start.json")
-	must(t, os.WriteFile(path, data, 0o600))
+	testenv.Must(t, os.WriteFile(path, data, 0o600))
 	return starter, path
 }
 
@@ -319,23 +319,23 @@ func TestStarterDiesInTmux(t *testing.T) {
 	s := newServer(t)
 	s.run("new-session", "-d", "--", "sleep", "600")
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	starter, path := promised(t)
 	open := func(path, other string) (pane string) {
 		f := strings.Fields(s.run("new-window", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "--", exe, "hold", path))
 		pid, err := strconv.Atoi(f[1])
-		must(t, err)
+		testenv.Must(t, err)
 		id, err := spawn.Identify(pid)
-		must(t, err)
+		testenv.Must(t, err)
 		s.run("set-option", "-p", "-t", f[0], "remain-on-exit", "on", ";", "set-option", "-p", "-t", f[0], "@waggle-holder", fmt.Sprintf("%d.%s%s", pid, id.Start, other))
 		return f[0]
 	}
 	data, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	second := filepath.Join(t.TempDir(), "2.start.json")
-	must(t, os.WriteFile(second, data, 0o600))
+	testenv.Must(t, os.WriteFile(second, data, 0o600))
 	ours, others := open(path, ""), open(second, "0")
-	must(t, starter.Process.Kill())
+	testenv.Must(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
 	shown := func() string { return s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_dead}") }
 	testenv.Eventually(t, "the end of our pane, and of the holder in the other", func() bool {
@@ -360,7 +360,7 @@ func TestStarterDies(t *testing.T) {
 	case <-time.After(200 * time.Millisecond): // real clock: it has looked often meanwhile
 	}
 	began := time.Now()
-	must(t, starter.Process.Kill())
+	testenv.Must(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
 	err := <-ended
 	if err == nil || !strings.Contains(err.Error(), "is dead") {
@@ -383,7 +383,7 @@ func TestPaneVariables(t *testing.T) {
 		p := spawntest.Start(t, b, spec)
 		spawntest.Wait(t, p)
 		log, err := os.ReadFile(spec.Log)
-		must(t, err)
+		testenv.Must(t, err)
 		var r spawntest.Report
 		if err := json.Unmarshal(log[strings.IndexByte(string(log), '{'):], &r); err != nil {
 			t.Fatalf("%v in %s", err, log)

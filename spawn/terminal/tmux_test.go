@@ -59,9 +59,9 @@ func (s *server) panes() []string {
 func (s *server) identity() spawn.Identity {
 	s.t.Helper()
 	pid, err := strconv.Atoi(s.run("display-message", "-p", "#{pid}"))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	id, err := spawn.Identify(pid)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return id
 }
 
@@ -69,7 +69,7 @@ func (s *server) identity() spawn.Identity {
 func held(t testing.TB, dir string, p *spawn.Process) *terminal.Held {
 	t.Helper()
 	list, err := terminal.List(dir)
-	must(t, err)
+	testenv.Must(t, err)
 	for _, h := range list {
 		if h.Process == p.Identity() {
 			return &h
@@ -133,7 +133,7 @@ func TestTmuxInside(t *testing.T) {
 		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
 			t.Errorf("pane %s has the title and border %q, want %q", id, got, want)
 		}
-		must(t, terminal.TmuxState(t.Context(), "tmux", os.Environ(), *p.Place().Pane, "needs #{you}"))
+		testenv.Must(t, terminal.TmuxState(t.Context(), "tmux", os.Environ(), *p.Place().Pane, "needs #{you}"))
 		want = strings.Replace(want, " #[default]", ": needs _{you} #[default]", 1)
 		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
 			t.Errorf("pane %s has with its state %q, want %q", id, got, want)
@@ -156,7 +156,7 @@ func TestTmuxInside(t *testing.T) {
 		if h == nil || !h.Gone() || !h.Ended {
 			t.Fatalf("%+v of a process that has ended", h)
 		}
-		must(t, h.Close(t.Context(), s.program, s.env))
+		testenv.Must(t, h.Close(t.Context(), s.program, s.env))
 		if held(t, o.Dir, p) != nil {
 			t.Error("it is not forgotten")
 		}
@@ -176,7 +176,7 @@ func TestTmuxInside(t *testing.T) {
 		return place
 	}
 	for _, p := range []spawn.Place{ps[1].Place(), at(home), at(ps[0].Place().Pane.ID)} {
-		must(t, terminal.ClosePane(t.Context(), s.program, s.env, p))
+		testenv.Must(t, terminal.ClosePane(t.Context(), s.program, s.env, p))
 	}
 	if got := s.panes(); !slices.Equal(got, want) {
 		t.Errorf("panes %v, want %v", got, want)
@@ -308,7 +308,7 @@ func TestTmuxHomeGone(t *testing.T) {
 	s.run("new-session", "-d", "-s", "third")
 	o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
 	o.Env = append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+","+session, "TMUX_PANE="+home)
-	must(t, terminal.TmuxHere(t.Context(), s.program, o.Env))
+	testenv.Must(t, terminal.TmuxHere(t.Context(), s.program, o.Env))
 	s.run("kill-pane", "-t", home)
 	b := terminal.Tmux(o)
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
@@ -351,7 +351,7 @@ func TestTmuxKeptByPerson(t *testing.T) {
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
 	s.run("new-window", "-d", "-t", "waggle-test:")
 	spawntest.Wait(t, p)
-	must(t, held(t, o.Dir, p).Close(t.Context(), s.program, s.env))
+	testenv.Must(t, held(t, o.Dir, p).Close(t.Context(), s.program, s.env))
 	spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
 	if got := s.run("list-windows", "-a", "-F", "#{session_name} #{window_panes}"); got != "waggle-test 1\nwaggle-test 1" {
 		t.Errorf("windows:\n%s", got)
@@ -436,7 +436,7 @@ func TestTmuxPaneOf(t *testing.T) {
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "echo one screen; exec sleep 3600")
 	s.run("new-window", "-d", "-t", "mine", "exec sleep 3600")
 	pid, err := strconv.Atoi(s.run("display-message", "-p", "-t", "mine:0", "#{pane_pid}"))
-	must(t, err)
+	testenv.Must(t, err)
 	p, ok := terminal.TmuxPaneOf(t.Context(), s.program, env, s.socket, []int{os.Getpid(), pid, 1})
 	if !ok || p.ID != s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}") || p.Server != s.identity() || p.Socket != s.socket {
 		t.Fatalf("%+v, %v", p, ok)
@@ -463,13 +463,13 @@ func TestFollowTmux(t *testing.T) {
 	before := s.run("list-panes", "-a", "-F", looks) + s.run("show-environment", "-t", "mine")
 	p := spawn.Pane{Server: s.identity(), Socket: s.socket, ID: pane}
 	f, err := terminal.FollowTmux(t.Context(), s.program, env, p)
-	must(t, err)
+	testenv.Must(t, err)
 	defer f.Close()
 	shows := func(want string) {
 		t.Helper()
 		spawntest.Await(t, want, func() bool {
 			text, err := f.Screen(t.Context())
-			must(t, err)
+			testenv.Must(t, err)
 			return strings.Contains(text, want)
 		})
 	}
@@ -502,7 +502,7 @@ func TestFollowTmux(t *testing.T) {
 		t.Error("a pane that is not there is followed")
 	}
 	other, err := terminal.FollowTmux(t.Context(), s.program, env, p)
-	must(t, err)
+	testenv.Must(t, err)
 	defer other.Close()
 	s.run("kill-server")
 	for range other.Changed() { // until the client has ended

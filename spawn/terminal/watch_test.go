@@ -149,7 +149,7 @@ func TestWatchUnnoticed(t *testing.T) {
 	person := exec.Command(s.program, "-u", "-S", s.socket, "attach-session")
 	person.Env = append(slices.Clone(s.env), "TERM=xterm")
 	tty, err := pty.StartWithSize(person, &pty.Winsize{Cols: 133, Rows: 44})
-	must(t, err)
+	testenv.Must(t, err)
 	go func() { _, _ = tty.WriteTo(discard{}) }()
 	t.Cleanup(func() {
 		_ = person.Process.Kill()
@@ -200,14 +200,14 @@ func TestWatchOtherServer(t *testing.T) {
 	spawntest.Await(t, "the server's end", func() bool { return !o.Server.Alive() })
 	e := watch(t, o)
 	e.tells("gone")
-	must(t, e.ends())
+	testenv.Must(t, e.ends())
 	if out, err := s.try("list-sessions"); err == nil {
 		t.Errorf("a server was started: %s", out)
 	}
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine")
 	e = watch(t, o)
 	e.tells("gone")
-	must(t, e.ends())
+	testenv.Must(t, e.ends())
 }
 
 // A session that ends when its last client leaves is not made to end by our leaving,
@@ -216,7 +216,7 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	conf := filepath.Join(filepath.Dir(s.socket), ".tmux.conf")
-	must(t, os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\nset -s exit-empty off\n"), 0o600))
+	testenv.Must(t, os.WriteFile(conf, []byte("set -g destroy-unattached on\nset -s exit-unattached on\nset -s exit-empty off\n"), 0o600))
 	p := spawntest.Start(t, terminal.Tmux(s.options(terminal.TmuxOptions{})), spawntest.Spec(t, spawntest.ModeBlock))
 	e := watch(t, s.watched())
 	e.tells("opened %0", "watching")
@@ -240,7 +240,7 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 func TestWatchStrangeTmux(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	fake := func(attached, answer string) terminal.WatchOptions {
 		t.Helper()
 		dir := t.TempDir()
@@ -257,7 +257,7 @@ while read -r line; do
 done
 `
 		program := filepath.Join(dir, "tmux")
-		must(t, testenv.Executable(program, []byte(script)))
+		testenv.Must(t, testenv.Executable(program, []byte(script)))
 		return terminal.WatchOptions{Program: program, Env: []string{"PATH=" + os.Getenv("PATH")}, Socket: "/nowhere", Server: self}
 	}
 	good := "echo 'waggle-pane " + strconv.Itoa(self.PID) + ` %0 0 @0 $0:0 a b'`

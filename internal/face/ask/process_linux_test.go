@@ -49,9 +49,7 @@ func (r *rig) program(text string, leader bool) (pid int, answer func() string) 
 	}
 	var out strings.Builder
 	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	r.t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
@@ -125,9 +123,7 @@ func TestTwoProcesses(t *testing.T) {
 	_, one := r.program("FIRST", false)
 	r.wait("allow it?")
 	asking := *r.modes()
-	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, ask.Repair(r.tty, r.tty, nil))
 	if after := *r.modes(); after != asking {
 		t.Error("Repair took the terminal from a process that asks")
 	}
@@ -174,15 +170,11 @@ func TestTypedWhileStopped(t *testing.T) {
 			pid, answer := r.program("FIRST", false)
 			r.wait("allow it?")
 			<-time.After(ask.Stand + 200*time.Millisecond) // keys count
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, syscall.Kill(pid, syscall.SIGSTOP))
 			stopped(t, pid)
 			r.press("a")
 			<-time.After(wait)
-			if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, syscall.Kill(pid, syscall.SIGCONT))
 			r.waits("allow it?", 2)
 			if strings.Contains(r.text(), "allowed once") {
 				t.Fatalf("a key from while it was stopped answered: %q", r.text())
@@ -242,9 +234,7 @@ func TestHangup(t *testing.T) {
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.Getrusage(unix.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

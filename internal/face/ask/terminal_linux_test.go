@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"waggle/internal/face/ask"
+	"waggle/internal/test/testenv"
 )
 
 // rig is a terminal with a test at its other end.
@@ -27,13 +28,9 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	blocking, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err = errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()))
 	far := os.NewFile(uintptr(fd), "far end") // its Close ends a Read
 	r := &rig{t: t, far: far, tty: tty, more: make(chan struct{}, 1)}
 	done := make(chan struct{})
@@ -69,9 +66,7 @@ func (r *rig) wait(text string) {
 func (r *rig) modes() *unix.Termios {
 	r.t.Helper()
 	m, err := unix.IoctlGetTermios(int(r.tty.Fd()), unix.TCGETS)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return m
 }
 
@@ -86,9 +81,7 @@ func (r *rig) restored(before unix.Termios) {
 func (r *rig) open() *ask.Terminal {
 	r.t.Helper()
 	x, err := ask.New(r.tty, r.tty, ask.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return x
 }
 
@@ -130,9 +123,7 @@ func TestModes(t *testing.T) {
 	}
 	r.wait("bob took it back")
 	r.wait("bob has left")
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, x.Close())
 	r.restored(before)
 	if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrClosed) {
 		t.Errorf("asked after Close: %v", err)
@@ -174,9 +165,7 @@ func killed(t *testing.T, r *rig) (before unix.Termios) {
 	cancel()
 	<-ended
 	x.Close()
-	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &left); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &left))
 	return before
 }
 
@@ -186,18 +175,12 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	before := killed(t, r)
-	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, ask.Repair(r.tty, r.tty, nil))
 	r.restored(before)
 	others := before
 	others.Lflag &^= unix.ICANON | unix.ECHO
-	if err := unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &others); err != nil {
-		t.Fatal(err)
-	}
-	if err := ask.Repair(r.tty, r.tty, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, unix.IoctlSetTermios(int(r.tty.Fd()), unix.TCSETS, &others))
+	testenv.Must(t, ask.Repair(r.tty, r.tty, nil))
 	if after := *r.modes(); after != others {
 		t.Errorf("another program's modes were changed to %+v", after)
 	}
@@ -244,9 +227,7 @@ func TestLend(t *testing.T) {
 	x := r.open()
 	defer x.Close()
 	back, err := x.Lend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := x.Ask(t.Context(), low); !errors.Is(err, ask.ErrLent) {
 		t.Errorf("asked while it is lent: %v", err)
 	}

@@ -61,7 +61,7 @@ func TestPromptOfSixLines(t *testing.T) {
 	t.Parallel()
 	s := newTeamSession(t, "team: prompt\nsandbox: {mode: off}\nmembers: [{name: alice, agent: exec}, {name: bob, agent: exec}]\n"+
 		"tasks: [{subject: s, owner: alice, instructions: touch made}, {subject: l, owner: bob, instructions: \"touch b1\\ntouch b2\\ntouch b3\\ntouch b4\"}]\n")
-	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: 80}))
+	testenv.Must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: 80}))
 	s.up()
 	testenv.Eventually(t, "two questions", func() bool { return strings.Count(s.elsewhere("pending", "--json"), `"handle"`) == 2 }, func() string { return "" })
 

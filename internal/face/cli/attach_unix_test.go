@@ -57,7 +57,7 @@ func TestAttach(t *testing.T) {
 func TestPanes(t *testing.T) {
 	testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wp") // short: sockets lie in it
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	file := "team: panes\nsandbox: {mode: off}\npolicy: {mode: bypassPermissions}\nmembers: [{name: alice, agent: exec, backend: tmux}, {name: bob, agent: exec, backend: tmux}]\n" +
 		"tasks: [{subject: a, owner: alice, instructions: 'echo pane; test -t 1 || echo piped'}, {subject: b, owner: bob, instructions: 'true'}]\n"

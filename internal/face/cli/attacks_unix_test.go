@@ -46,7 +46,7 @@ func TestProjectLinks(t *testing.T) {
 			h := newHome(t, "waggle")
 			out := filepath.Join(h.dir, "out")
 			for _, d := range []string{out, filepath.Join(h.work, ".git"), filepath.Join(h.work, ".git", "objects")} {
-				must(t, os.MkdirAll(d, 0o700))
+				testenv.Must(t, os.MkdirAll(d, 0o700))
 			}
 			writeFile(t, filepath.Join(h.work, ".git", "HEAD"), "ref: refs/heads/main\n")
 			files := []string{"settings.local.json", "settings.json", "hooks.json"}
@@ -55,8 +55,8 @@ func TestProjectLinks(t *testing.T) {
 			}
 			for link, to := range c.links {
 				path := filepath.Join(h.work, link)
-				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-				must(t, os.Symlink(strings.Replace(to, "OUT", out, 1), path))
+				testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				testenv.Must(t, os.Symlink(strings.Replace(to, "OUT", out, 1), path))
 			}
 			if stdout, stderr, code := h.waggle(strings.Fields(c.args)...); code != c.code {
 				t.Errorf("exit %d, want %d: %s%s", code, c.code, stdout, stderr)
@@ -147,7 +147,7 @@ WAGGLE hook claude PermissionRequest --wait 1m <ask.json
 			cmd := h.command()
 			cmd.Path, cmd.Args = "/bin/sh", []string{"sh", path}
 			cmd.Env = append(cmd.Env, "CLAUDE_CONFIG_DIR="+filepath.Join(h.dir, "claude"))
-			must(t, cmd.Start())
+			testenv.Must(t, cmd.Start())
 			defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
 			count := func(what string, args ...string) int {
 				p := h.command(args...)

@@ -49,7 +49,7 @@ func TestClearedEnvironment(t *testing.T) {
 			})
 			worker := h.status(team).Members[0].PID
 			groups := filepath.Join(dir, "waggle-"+filepath.Base(h.stateOf(team))+"-*") // other runs may have left theirs
-			must(t, syscall.Kill(worker, syscall.SIGKILL))
+			testenv.Must(t, syscall.Kill(worker, syscall.SIGKILL))
 			testenv.Eventually(t, "the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
 			if name != "restart" && name != "gc" && !left.Alive() {
 				t.Fatal("it died with its worker, and proves nothing")

@@ -107,6 +107,6 @@ func runFile(t *testing.T, dir, file string) (int, reportview.Document) {
 		t.Fatalf("%v\n%s", rerr, log.String())
 	}
 	var rep reportview.Document
-	must(t, json.Unmarshal(b, &rep))
+	testenv.Must(t, json.Unmarshal(b, &rep))
 	return cmd.ProcessState.ExitCode(), rep
 }

@@ -20,7 +20,7 @@ import (
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	must(t, err)
+	testenv.Must(t, err)
 	r.Close()
 	t.Cleanup(func() { w.Close() })
 	return w
@@ -67,7 +67,7 @@ func TestClosedReader(t *testing.T) {
 	h.ends("piped")
 	up := h.command("up", h.write("piped.yaml", "team: piped\nmembers: [{name: ann, agent: exec, backend: process}]\n"))
 	up.Stdout, up.Stderr = unread(t), unread(t)
-	must(t, up.Start())
+	testenv.Must(t, up.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- up.Wait() }()
 	t.Cleanup(func() { _ = up.Process.Kill() })
@@ -92,10 +92,10 @@ func TestClosedReader(t *testing.T) {
 	}
 	// A reader that ends later: the follower ends with it.
 	r, w, err := os.Pipe()
-	must(t, err)
+	testenv.Must(t, err)
 	follow := h.command("log", "--follow", "--team", "piped")
 	follow.Stdout = w
-	must(t, follow.Start())
+	testenv.Must(t, follow.Start())
 	w.Close()
 	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil && err != io.EOF {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestClosedReader(t *testing.T) {
 	if err := follow.Wait(); err != nil {
 		t.Errorf("log --follow: %v", err)
 	}
-	must(t, up.Process.Signal(syscall.SIGINT))
+	testenv.Must(t, up.Process.Signal(syscall.SIGINT))
 	if err := <-ended; err != nil {
 		t.Errorf("up: %v", err)
 	}
@@ -168,9 +168,9 @@ func TestHangupOfRun(t *testing.T) {
 	h.ends("piped")
 	cmd := h.command("run", h.write("piped.yaml", strings.Replace(pipedTeam, "yes | head -n 1 && touch done", "touch begun; sleep 600", 1)), "--headless", "--grace", "1s", "--report", filepath.Join(h.dir, "out"))
 	cmd.Stdout, cmd.Stderr = unread(t), unread(t)
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	testenv.Eventually(t, "the task has begun", func() bool { return exists(h.work, "begun") })
-	must(t, cmd.Process.Signal(syscall.SIGHUP))
+	testenv.Must(t, cmd.Process.Signal(syscall.SIGHUP))
 	_ = cmd.Wait() // its state says it
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("exit %d", code)

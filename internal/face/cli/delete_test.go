@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -51,7 +52,7 @@ func TestDeleteLive(t *testing.T) {
 		}
 		told = append(told, p.PID)
 	}})
-	must(t, err)
+	testenv.Must(t, err)
 	want := []int{r.pids["ann"], r.pids["bob"]}
 	slices.Sort(want)
 	slices.Sort(told)
@@ -87,10 +88,10 @@ func TestDeleteWasStopped(t *testing.T) {
 		op := newOperator(t)
 		ctx := t.Context()
 		s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
-		must(t, err)
+		testenv.Must(t, err)
 		l, err := process.Of(op).Lead(ctx, s)
-		must(t, err)
-		must(t, errors.Join(l.End(ctx, "down"), l.Close()))
+		testenv.Must(t, err)
+		testenv.Must(t, errors.Join(l.End(ctx, "down"), l.Close()))
 		if f, err := teams.Of(op).Facts(ctx, "api"); err != nil || f.State() != team.Deleting {
 			t.Errorf("%+v %v", f, err)
 		}
@@ -131,7 +132,7 @@ func TestDeleteForeign(t *testing.T) {
 		t.Helper()
 		text := `{"name":"session-0123abcd","createdAt":1,"leadAgentId":"team-lead@session-0123abcd","leadProcess":{"pid":` +
 			strconv.Itoa(self.PID) + `,"procStart":"` + start + `"},"members":[]}`
-		must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600)))
+		testenv.Must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600)))
 	}
 	config(self.Start)
 	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); operator.KindOf(err) != operator.Refused {

@@ -38,7 +38,7 @@ func TestDemo(t *testing.T) {
 		}
 		PIDs map[string]int
 	}
-	must(t, json.Unmarshal(out.Bytes(), &doc))
+	testenv.Must(t, json.Unmarshal(out.Bytes(), &doc))
 	for name, pid := range doc.PIDs {
 		if pid == 0 || pid == cmd.Process.Pid {
 			t.Errorf("%s ran as process %d, the leader was %d", name, pid, cmd.Process.Pid)

@@ -17,8 +17,8 @@ import (
 func limit(t *testing.T, pid int, most uint64) (before uint64) {
 	t.Helper()
 	var old unix.Rlimit
-	must(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old))
-	must(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: old.Max}, nil))
+	testenv.Must(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old))
+	testenv.Must(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: old.Max}, nil))
 	return old.Cur
 }
 
@@ -47,7 +47,7 @@ func TestFewDescriptors(t *testing.T) {
 	limit(t, leader, 3)
 	give("3")
 	bob := h.status("few").Members[1]
-	must(t, syscall.Kill(bob.PID, syscall.SIGKILL))
+	testenv.Must(t, syscall.Kill(bob.PID, syscall.SIGKILL))
 	give("later")
 	if out, _, code := h.waggle("status", "few"); code != 0 || !strings.Contains(out, "ann") {
 		t.Errorf("status: code %d\n%s", code, out)

@@ -20,7 +20,7 @@ func newSmall(t *testing.T, size, team string) (h *homeTree, dir string) {
 	t.Helper()
 	h = newHome(t, "waggle")
 	dir = filepath.Join(h.dir, "full")
-	must(t, os.Mkdir(dir, 0o700))
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		testenv.Missing(t, "mount", fmt.Errorf("no small file system: %w: %s", err, out))
 	}
@@ -31,7 +31,7 @@ func newSmall(t *testing.T, size, team string) (h *homeTree, dir string) {
 			}
 		}
 	})
-	must(t, os.Mkdir(filepath.Join(dir, "root"), 0o700))
+	testenv.Must(t, os.Mkdir(filepath.Join(dir, "root"), 0o700))
 	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + filepath.Join(dir, "s")}
 	h.ends(team)
 	return h, dir
@@ -42,7 +42,7 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filler")
 	f, err := os.Create(path)
-	must(t, err)
+	testenv.Must(t, err)
 	page := bytes.Repeat([]byte{1}, os.Getpagesize())
 	for err == nil {
 		_, err = f.Write(page)
@@ -51,10 +51,10 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 		t.Fatal(err)
 	}
 	st, err := f.Stat()
-	must(t, err)
-	must(t, errors.Join(f.Truncate(max(0, st.Size()-int64(pages*len(page)))), f.Close()))
+	testenv.Must(t, err)
+	testenv.Must(t, errors.Join(f.Truncate(max(0, st.Size()-int64(pages*len(page)))), f.Close()))
 	return func() {
-		must(t, os.Remove(path))
+		testenv.Must(t, os.Remove(path))
 	}
 }
 

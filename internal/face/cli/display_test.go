@@ -30,7 +30,7 @@ func displayCases(t *testing.T) []displayCase {
 	t.Helper()
 	data := readFile(t, "testdata/display.json")
 	var cases []displayCase
-	must(t, json.Unmarshal(data, &cases))
+	testenv.Must(t, json.Unmarshal(data, &cases))
 	return cases
 }
 
@@ -76,7 +76,7 @@ func TestDisplayCases(t *testing.T) {
 	c := newCrowd(t, 1)
 	for _, d := range cases {
 		in, err := json.Marshal(map[string]string{"command": d.Command}) // with HTML escapes
-		must(t, err)
+		testenv.Must(t, err)
 		c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command, MustAsk: "It is shown."})
 	}
 	var doc struct {
@@ -91,7 +91,7 @@ func TestDisplayCases(t *testing.T) {
 	if s := htmlEscape.FindString(raw); s != "" {
 		t.Errorf("pending --json has the escape %q", s)
 	}
-	must(t, json.Unmarshal([]byte(raw), &doc))
+	testenv.Must(t, json.Unmarshal([]byte(raw), &doc))
 	ids := map[string]string{}
 	for _, p := range doc.Pending {
 		ids[p.Input.Command] = p.ID
@@ -175,7 +175,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 	}
 	c.prints("deny", evil[1], "-m", "no")
 	var doc struct{ Pending []view.PendingDocument }
-	must(t, json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
+	testenv.Must(t, json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
 	for _, args := range [][]string{strings.Fields(hint[1]), {"show", "Bash(go test:*)"}, {"show", "-g", doc.Pending[0].Handle}} {
 		out = c.prints(args...)
 		for i := range 60 {
@@ -242,7 +242,7 @@ func TestWireHasNoHTMLEscapes(t *testing.T) {
 	var in bytes.Buffer
 	enc := json.NewEncoder(&in)
 	enc.SetEscapeHTML(false)
-	must(t, enc.Encode(map[string]string{"command": text}))
+	testenv.Must(t, enc.Encode(map[string]string{"command": text}))
 	c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: strings.TrimSpace(in.String()), Cwd: "/work", Reason: text})
 	c.prints("send", "worker1", text)
 	c.prints("task", "add", text, "--instructions", text, "--owner", "worker1")
@@ -251,7 +251,7 @@ func TestWireHasNoHTMLEscapes(t *testing.T) {
 	c.prints("deny", item, "-m", text)
 	found := 0
 	for _, root := range []string{c.op.Root.Path, c.op.Home.Path} {
-		must(t, filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		testenv.Must(t, filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}

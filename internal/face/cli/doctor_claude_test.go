@@ -17,6 +17,7 @@ import (
 	"waggle/internal/claude/session"
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
+	"waggle/internal/test/testenv"
 	"waggle/spawn"
 )
 
@@ -29,7 +30,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	dir := t.TempDir()
 	config, state, repo := filepath.Join(dir, "claude"), filepath.Join(dir, "state"), filepath.Join(dir, "repo")
 	for _, d := range []string{state, filepath.Join(config, "sessions"), filepath.Join(repo, ".git"), filepath.Join(repo, ".claude"), filepath.Join(repo, "sub")} {
-		must(t, os.MkdirAll(d, 0o700))
+		testenv.Must(t, os.MkdirAll(d, 0o700))
 	}
 	writeFile(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
 	id := identify(t, os.Getpid())
@@ -46,7 +47,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 		if err == nil {
 			err = s.Apply(t.Context(), c)
 		}
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	examined := func() string {
 		t.Helper()
@@ -82,7 +83,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 			Live:     session.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }},
 			Sessions: func() []session.Registered { return []session.Registered{{Session: "s-1", Process: id}} }}
 		in := `{"session_id":"s-1","cwd":"/w","hook_event_name":"` + event + `"` + more + `}`
-		must(t, h.Run(t.Context(), event, strings.NewReader(in), io.Discard))
+		testenv.Must(t, h.Run(t.Context(), event, strings.NewReader(in), io.Discard))
 	}
 	hook("SessionStart", `,"source":"startup"`)
 	check("uninstalled since", "note: "+name+" had the hooks when it started, and they were uninstalled since: until it ends it records its requests and takes answers from waggle > end it and start it again: claude --resume s-1")
@@ -94,7 +95,7 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	check("auto mode", "note: "+name+" has the hooks; it is in auto mode: ")
 	hook("UserPromptSubmit", `,"permission_mode":"default"`)
 	check("another mode", "ok: "+name+" has the hooks >")
-	must(t, os.Remove(program))
+	testenv.Must(t, os.Remove(program))
 	check("an upgrade removed it", "note: "+name+" has hooks that do nothing: "+program+" in "+local)
 	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
 	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")

@@ -49,7 +49,7 @@ func startEditor(t *testing.T, op operator.Operator) *editor {
 		t.Skipf("this node has no WebSocket: %s", out)
 	}
 	program := filepath.Join(t.TempDir(), "waggle")
-	must(t, os.Symlink(op.Self, program))
+	testenv.Must(t, os.Symlink(op.Self, program))
 	vscode := filepath.Join("..", "..", "..", "editors", "vscode")
 	for _, js := range []string{"client.js", "extension.js", "test/host.js"} { // so that go test knows that they matter
 		if _, err := os.ReadFile(filepath.Join(vscode, js)); err != nil {
@@ -57,15 +57,15 @@ func startEditor(t *testing.T, op operator.Operator) *editor {
 		}
 	}
 	settings, err := json.Marshal(map[string]string{"path": program, "team": "editor", "id": "vscode"})
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), node, "--experimental-websocket", filepath.Join(vscode, "test", "host.js"), string(settings))
 	cmd.Env = append(os.Environ(), "WAGGLE_ROOT="+op.Root.Path, "WAGGLE_STATE="+op.Home.Path, "NODE_NO_WARNINGS=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
 	e := &editor{t, in, make(chan map[string]any, 1000)}
 	read := make(chan struct{})
 	go func() {
@@ -139,8 +139,8 @@ func TestEditor(t *testing.T) {
 	bridge.Cancel = func() error { return bridge.Process.Signal(os.Interrupt) }
 	bridge.WaitDelay = 10 * time.Second
 	out, err := bridge.StdoutPipe()
-	must(t, err)
-	must(t, bridge.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, bridge.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = bridge.Wait()
@@ -152,7 +152,7 @@ func TestEditor(t *testing.T) {
 	e := startEditor(t, r.op)
 	e.until("the first question", shows("waggle.pending", `echo one\u001b[2J`))
 	sent, err := mail.Of(r.op).Send(ctx, "editor", mail.Message{To: protocol.Address{Scheme: protocol.SchemeBridge, Target: "vscode"}, Text: "look at this"})
-	must(t, err)
+	testenv.Must(t, err)
 	if known, err := mail.Of(r.op).Message(ctx, "editor", sent[0].MsgID); err != nil || len(known) != 1 {
 		t.Errorf("the id that send printed is not known: %+v, %v", known, err)
 	}

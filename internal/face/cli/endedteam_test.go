@@ -258,16 +258,16 @@ func newProject(t *testing.T, file string) *project {
 	t.Helper()
 	testenv.Require(t, "git")
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	owns(t, base)
 	g := &project{base: base, dir: filepath.Join(base, "project"), root: filepath.Join(base, "root"), state: filepath.Join(base, "state")}
 	home := filepath.Join(base, "home")
 	for _, d := range []string{g.dir, g.root, g.state, home, filepath.Join(base, "trees")} {
-		must(t, os.MkdirAll(d, 0o700))
+		testenv.Must(t, os.MkdirAll(d, 0o700))
 	}
 	g.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR=", "CLAUDE_CONFIG_DIR=", "WAGGLE_TEAM=", "WAGGLE_ROOT="+g.root, "WAGGLE_STATE="+g.state,
 		"WAGGLE_WORKTREES="+filepath.Join(base, "trees"), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	must(t, errors.Join(os.WriteFile(filepath.Join(g.dir, ".gitignore"), []byte("*.yaml\n"), 0o600), os.WriteFile(filepath.Join(g.dir, "waggle.yaml"), []byte(file), 0o600)))
+	testenv.Must(t, errors.Join(os.WriteFile(filepath.Join(g.dir, ".gitignore"), []byte("*.yaml\n"), 0o600), os.WriteFile(filepath.Join(g.dir, "waggle.yaml"), []byte(file), 0o600)))
 	for _, line := range []string{"init --quiet", "add --all", "commit --quiet --message first"} {
 		cmd := exec.Command("git", strings.Fields(line)...)
 		cmd.Dir, cmd.Env = g.dir, g.env

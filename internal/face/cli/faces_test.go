@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
@@ -31,7 +32,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	ctx := t.Context()
 	qs, err := decide.Of(c.op).Pending(ctx, "crowd", false)
-	must(t, err)
+	testenv.Must(t, err)
 	old := decide.Groups(qs)[0]
 	c.call(c.askers[1], "Bash", "command", "go test ./b")
 	answer := decide.Answer{Allow: true, Via: "approve"}
@@ -39,7 +40,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	if operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a group that has changed: %v", err)
 	}
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	if n := len(c.s.Lead.Pending()); n != 2 {
 		t.Fatalf("%d wait, want both", n)
 	}
@@ -48,14 +49,14 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	if n := len(c.s.Lead.Pending()); n != 2 {
 		t.Fatalf("%d wait, want both", n)
 	}
 	shown, err := decide.Of(c.op).ShowGroup(ctx, "crowd", "Bash(go test:*)")
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := decide.Of(c.op).DecideGroup(ctx, "crowd", shown.ID, answer)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(out) != 2 || !out[0].Changed || !out[1].Delivered {
 		t.Errorf("%+v", out)
 	}
@@ -73,17 +74,17 @@ func TestSameIDOfTwoMembers(t *testing.T) {
 	c.op.Minter = mint
 	ctx := t.Context()
 	qs, err := decide.Of(c.op).Pending(ctx, "crowd", false)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(qs) != 2 || qs[0].ID != qs[1].ID {
 		t.Fatalf("%+v", qs)
 	}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{{ID: qs[0].ID, Allow: true}, {ID: qs[0].ID, Digest: qs[0].Digest, Allow: true},
 		{ID: qs[1].ID, Digest: strings.Repeat("0", 16), Allow: true}})
-	must(t, err)
+	testenv.Must(t, err)
 	if operator.KindOf(rs[0].Err()) != operator.Usage || !rs[1].Changed || !rs[1].Delivered || operator.KindOf(rs[2].Err()) != operator.Usage {
 		t.Errorf("%+v", rs)
 	}
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	if open := c.s.Lead.Pending(); len(open) != 1 || string(open[0].Instance) != qs[1].Instance {
 		t.Errorf("%d wait", len(open))
 	}
@@ -111,13 +112,13 @@ func TestSuggest(t *testing.T) {
 		c.call(x.a, "Bash", "command", x.cmd)
 		id := x.a.w.Calls[len(x.a.w.Calls)-1].ID
 		_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
-		must(t, err)
+		testenv.Must(t, err)
 		rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{{ID: string(id), Allow: x.allow}})
-		must(t, err)
-		must(t, rs[0].Err())
+		testenv.Must(t, err)
+		testenv.Must(t, rs[0].Err())
 	}
 	ss, err := decide.Of(c.op).Suggest(ctx, "crowd")
-	must(t, err)
+	testenv.Must(t, err)
 	var got []string
 	for _, s := range ss {
 		got = append(got, s.Rule+" for "+s.Scope)
@@ -129,7 +130,7 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("suggests %s, want %s", got, want)
 	}
 	_, err = decide.Of(c.op).AddRule(ctx, "crowd", policy.MustRules("Bash(go vet ./...)")[0], false, decide.RuleScope{})
-	must(t, err)
+	testenv.Must(t, err)
 	if ss, err = decide.Of(c.op).Suggest(ctx, "crowd"); err != nil || len(ss) != 1 {
 		t.Errorf("what holds already is suggested: %+v, %v", ss, err)
 	}
@@ -148,14 +149,14 @@ func TestOneAnswerPerHost(t *testing.T) {
 	}
 	host(c.askers[0], "22", "shell")
 	ns, err := decide.Of(c.op).NetPending(ctx, "crowd")
-	must(t, err)
+	testenv.Must(t, err)
 	if len(ns) != 4 {
 		t.Fatalf("%+v", ns)
 	}
 	target, err := decide.ParseNetTarget("db.internal:5432")
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := decide.Of(c.op).DecideNet(ctx, "crowd", decide.NetAnswer{Target: target, Member: "worker1", Allow: true, Session: true})
-	must(t, err)
+	testenv.Must(t, err)
 	if len(out.Results) != 1 || len(out.Grants) != 1 || out.Grants[0].Scope != "worker1" {
 		t.Errorf("%+v", out)
 	}
@@ -167,7 +168,7 @@ func TestOneAnswerPerHost(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	if open := c.s.Lead.Pending(); len(out.Results) != 2 || len(open) != 1 || open[0].Ask.Port != "22" {
 		t.Errorf("%d answered, %d wait", len(out.Results), len(open))
 	}
@@ -184,24 +185,24 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 	ctx := t.Context()
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	_, err := c.op.Pass(ctx, c.s)
-	must(t, err)
+	testenv.Must(t, err)
 	v, err := inspect.Of(c.op).Verify(ctx, "crowd")
-	must(t, err)
+	testenv.Must(t, err)
 	if !v.OK {
 		t.Fatalf("%+v", v.Problems)
 	}
 	file := filepath.Join(c.s.Dir.JournalOf(c.askers[0].writer.Instance), "00000001.jsonl")
 	data := readFile(t, file)
 	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	must(t, os.WriteFile(file, bytes.Join(lines[:len(lines)-1], nil), 0o600))
+	testenv.Must(t, os.WriteFile(file, bytes.Join(lines[:len(lines)-1], nil), 0o600))
 	for range 2 {
 		v, err = inspect.Of(c.op).Verify(ctx, v.ID)
-		must(t, err)
+		testenv.Must(t, err)
 		if v.OK || len(v.Problems) != 1 || v.Problems[0].Owner != "worker1" || !strings.Contains(v.Problems[0].Why, "the end is missing") {
 			b, _ := json.Marshal(v)
 			t.Errorf("%s", b)
 		}
-		must(t, os.RemoveAll(filepath.Join(filepath.Dir(file), journal.CertainName)))
+		testenv.Must(t, os.RemoveAll(filepath.Join(filepath.Dir(file), journal.CertainName)))
 	}
 }
 
@@ -214,7 +215,7 @@ func TestAcknowledge(t *testing.T) {
 	c.call(a, "Bash", "command", "go test ./a")
 	c.call(a, "Bash", "command", "go test ./b")
 	_, err := c.op.Pass(ctx, c.s)
-	must(t, err)
+	testenv.Must(t, err)
 	if d, err := repair.Of(c.op).Look(ctx, "crowd", ""); d != nil || operator.KindOf(err) != operator.NotFound {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -224,19 +225,19 @@ func TestAcknowledge(t *testing.T) {
 	last := readFile(t, certain)
 	first := decide.Answer{ID: string(a.w.Calls[0].ID), Allow: true}
 	_, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{first})
-	must(t, err)
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, err)
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	c.take(a)
-	must(t, errors.Join(os.WriteFile(file, before, 0o600), os.WriteFile(certain, last, 0o600)))
+	testenv.Must(t, errors.Join(os.WriteFile(file, before, 0o600), os.WriteFile(certain, last, 0o600)))
 
 	second := decide.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second})
-	must(t, err)
+	testenv.Must(t, err)
 	if operator.KindOf(rs[0].Err()) != operator.Refused || !strings.Contains(rs[0].Err().Error(), "disagree") {
 		t.Fatalf("%+v", rs)
 	}
 	d, err := repair.Of(c.op).Look(ctx, "crowd", "")
-	must(t, err)
+	testenv.Must(t, err)
 	seq := d.Divergence.Seq
 	if v, err := inspect.Of(c.op).Verify(ctx, "crowd"); err != nil || v.OK {
 		t.Errorf("%+v, %v", v, err)
@@ -267,17 +268,17 @@ func TestOneOfTwo(t *testing.T) {
 	vote := decide.Answer{ID: string(a.w.Calls[0].ID), Allow: true, Via: "approve"}
 	for range 2 {
 		rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{vote})
-		must(t, err)
+		testenv.Must(t, err)
 		if !rs[0].Voted || rs[0].Changed || rs[0].Delivered || rs[0].Err() != nil {
 			t.Errorf("%+v", rs)
 		}
 	}
 	q, err := decide.Of(c.op).Show(ctx, "crowd", vote.ID)
-	must(t, err)
+	testenv.Must(t, err)
 	if q.Status != decide.StatusOpen || len(q.Votes) != 1 || q.Votes[0] != string(policy.RoleOperator) {
 		t.Errorf("%+v", q)
 	}
-	must(t, c.s.Journal.Refresh(ctx))
+	testenv.Must(t, c.s.Journal.Refresh(ctx))
 	req, _ := c.s.Lead.Request(a.w.Calls[0].Key)
 	out, err := leader.Decide(ctx, c.s.Journal, c.s.Lead, journal.Writer{Instance: string(c.s.Lead.Instance), Epoch: c.s.Lead.Epoch}, c.op.Minter,
 		control.Answer{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleLeader, Channel: policy.ChannelJournal})
@@ -285,7 +286,7 @@ func TestOneOfTwo(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{vote, {ID: string(a.w.Calls[1].ID), Via: "deny"}})
-	must(t, err)
+	testenv.Must(t, err)
 	if rs[0].Changed || rs[0].Decision != record.DecisionAllow || !rs[1].Changed || rs[1].Decision != record.DecisionDeny {
 		t.Errorf("%+v", rs)
 	}

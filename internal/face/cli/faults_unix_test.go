@@ -58,23 +58,27 @@ var damages = []damage{
 	}},
 	{"huge", func(t *testing.T, path string) func() {
 		put(t, path, nil)
-		must(t, os.Truncate(path, 1<<40)) // a hole: it takes no room
+		testenv.Must(t, os.Truncate(path, 1<<40)) // a hole: it takes no room
 		return nil
 	}},
-	{"directory", func(t *testing.T, path string) func() { drop(t, path); must(t, os.Mkdir(path, 0o700)); return nil }},
+	{"directory", func(t *testing.T, path string) func() {
+		drop(t, path)
+		testenv.Must(t, os.Mkdir(path, 0o700))
+		return nil
+	}},
 	{"FIFO", func(t *testing.T, path string) func() {
 		drop(t, path)
-		must(t, syscall.Mkfifo(path, 0o600))
+		testenv.Must(t, syscall.Mkfifo(path, 0o600))
 		return nil
 	}},
 	{"dangling link", func(t *testing.T, path string) func() {
 		drop(t, path)
-		must(t, os.Symlink("/nowhere/at/all", path))
+		testenv.Must(t, os.Symlink("/nowhere/at/all", path))
 		return nil
 	}},
 	{"link", func(t *testing.T, path string) func() {
 		drop(t, path)
-		must(t, os.Symlink("/etc/hostname", path))
+		testenv.Must(t, os.Symlink("/etc/hostname", path))
 		return nil
 	}},
 	{"held lock", func(t *testing.T, path string) func() {
@@ -261,7 +265,7 @@ func drop(t *testing.T, path string) {
 		err = os.Rename(path, filepath.Join(testenv.DiskDir(t), "dropped"))
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		must(t, err)
+		testenv.Must(t, err)
 	}
 }
 
@@ -279,7 +283,7 @@ func put(t *testing.T, path string, data []byte) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		drop(t, path)
 	}
-	must(t, os.WriteFile(path, data, 0o600))
+	testenv.Must(t, os.WriteFile(path, data, 0o600))
 }
 
 // TestFaultTable damages one file of a living team in one way, gives every command, puts
@@ -358,7 +362,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}
 	s, err := f.op.Open(t.Context(), "api", operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	f.s, f.dir = s, s.Dir
 	for _, m := range s.Lead.Live() {
 		if m.Name == "ann" {
@@ -464,7 +468,7 @@ func (f *faulty) run(file faultFile, d damage) {
 		return
 	}
 	if private(path) {
-		must(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	}
 	copyTo := filepath.Join(f.t.TempDir(), "before")
 	kept := keep(path, copyTo)
@@ -547,7 +551,7 @@ func keep(path, to string) bool {
 func restoreTo(t *testing.T, from, path string, d damage) {
 	t.Helper()
 	info, err := os.Lstat(from)
-	must(t, err)
+	testenv.Must(t, err)
 	now, err := os.Lstat(path)
 	if d.name == "held lock" {
 		return
@@ -558,11 +562,11 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 		}
 		// The program works on, and may make it anew meanwhile.
 		whole := path + ".whole"
-		must(t, os.CopyFS(whole, os.DirFS(from)))
+		testenv.Must(t, os.CopyFS(whole, os.DirFS(from)))
 		for try := 0; ; try++ {
 			drop(t, path)
 			if err := os.Rename(whole, path); err == nil || try == 20 {
-				must(t, err)
+				testenv.Must(t, err)
 				return
 			}
 		}

@@ -31,12 +31,12 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 	h.must("task", "add", "leave", "--owner", "ann", "--instructions", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.pid; sleep 302", "--team", "shared")
 	o := h.operator()
 	s, err := o.Open(t.Context(), "shared", operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	known := map[string]spawn.Identity{}
 	note := func(name, pid string) {
 		t.Helper()
 		n, err := strconv.Atoi(strings.TrimSpace(pid))
-		must(t, err)
+		testenv.Must(t, err)
 		if known[name], err = spawn.Identify(n); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 		if err == nil {
 			err = sh.Start()
 		}
-		must(t, err)
+		testenv.Must(t, err)
 		t.Cleanup(func() { _ = sh.Process.Kill(); _ = sh.Wait() })
 		var pid int
 		if _, err := fmt.Fscan(out, &pid); err != nil {
@@ -125,8 +125,8 @@ members: [{name: ann, agent: exec, backend: process, restart: never}]
 	id := h.process("left.pid")
 	st := h.status("swept")
 	worker, err := os.FindProcess(st.Members[0].PID)
-	must(t, err)
-	must(t, worker.Kill())
+	testenv.Must(t, err)
+	testenv.Must(t, worker.Kill())
 	testenv.Eventually(t, "the death is on record", func() bool {
 		return h.status("swept").Members[0].State == "died" || h.status("swept").Members[0].State == "dead"
 	})
@@ -137,7 +137,7 @@ members: [{name: ann, agent: exec, backend: process, restart: never}]
 	_, said, _ := h.waggle("down", "swept")
 	o := h.operator()
 	known, err := o.Home.Find(o.RootURL, "swept")
-	must(t, err)
+	testenv.Must(t, err)
 	log := readFile(t, filepath.Join(known[0].Path, "leader.log"))
 	said += string(log)
 	if want := fmt.Sprintf("pid %d (sleep 301)", id.PID); !strings.Contains(said, want) || id.Alive() {

@@ -68,7 +68,7 @@ func TestForged(t *testing.T) {
 	before := states(r)
 	for i, f := range all {
 		text, err := protocol.Encode(f.p, protocol.DialectWire)
-		must(t, err)
+		testenv.Must(t, err)
 		r.inject(f.box, protocol.Envelope{From: f.from, Text: text, Timestamp: protocol.FormatTime(time.Now()), MsgV: 1, MsgID: fmt.Sprintf("forged-%d", i), Type: "message"})
 	}
 	want := map[protocol.MemberName]int{}

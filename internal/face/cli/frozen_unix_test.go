@@ -45,7 +45,7 @@ func thaw(t *testing.T, of, to string) {
 		}
 		return os.WriteFile(filepath.Join(to, rel), b, 0o600)
 	})
-	must(t, err)
+	testenv.Must(t, err)
 }
 
 // TestFrozen resumes a team that an older program left, whose requests are bound by an
@@ -62,7 +62,7 @@ func TestFrozen(t *testing.T) {
 		t.Fatalf("%v, %v", dirs, err)
 	}
 	for _, d := range []string{"processes", "archive"} {
-		must(t, os.MkdirAll(filepath.Join(dirs[0].Path, d), 0o700))
+		testenv.Must(t, os.MkdirAll(filepath.Join(dirs[0].Path, d), 0o700))
 	}
 	began, frozen := time.Now(), time.Date(2026, 11, 22, 9, 20, 0, 0, time.UTC)
 	op.Minter.Now = func() time.Time { return frozen.Add(time.Since(began)) } // its grants can still be used
@@ -115,7 +115,7 @@ func TestFrozen(t *testing.T) {
 	worker := func(name protocol.MemberName) *control.Worker {
 		t.Helper()
 		w, err := look().Worker(before[name].Instance)
-		must(t, err)
+		testenv.Must(t, err)
 		return w
 	}
 	until := func(what string, cond func() bool) {
@@ -192,7 +192,7 @@ func TestFrozen(t *testing.T) {
 	verified("resumed")
 
 	end() // as Ctrl-C does
-	must(t, <-led)
+	testenv.Must(t, <-led)
 	verified("ended")
 	if _, err := op.Open(ctx, "frozen", operator.Act); !operator.Unled(err) {
 		t.Errorf("it has not ended: %v", err)

@@ -55,7 +55,7 @@ func (l *leavings) member(name protocol.MemberName, id spawn.Identity, left bool
 func (l *leavings) gc(act bool) (*process.Collected, []string) {
 	l.T.Helper()
 	c, err := process.Of(l.Op).GC(l.T.Context(), "gone", act)
-	must(l.T, err)
+	testenv.Must(l.T, err)
 	found := []string{}
 	for _, g := range c.Found {
 		if act && !g.Done {
@@ -80,7 +80,7 @@ func TestGCOnlyOurs(t *testing.T) {
 	l := newLeavings(t)
 	left, stays, recycled, theirs := operatortest.Process(t), operatortest.Process(t), operatortest.Process(t), operatortest.Process(t)
 	inside, err := spawn.Inside()
-	must(t, err)
+	testenv.Must(t, err)
 	l.member("left", left, true)
 	l.member("stays", stays, false)
 	l.member("recycled", older(recycled), true)
@@ -133,7 +133,7 @@ func TestGCRecycledPane(t *testing.T) {
 	f := strings.Fields(tmux("-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pid} #{pane_id} #{pane_pid}", "sleep", "300"))
 	t.Cleanup(func() { tmux("kill-server") })
 	pid, err := strconv.Atoi(f[0])
-	must(t, err)
+	testenv.Must(t, err)
 	server := identify(t, pid)
 	l := newLeavings(t)
 	gone := older(operatortest.Process(t))
@@ -141,8 +141,8 @@ func TestGCRecycledPane(t *testing.T) {
 	for name, now := range map[string]spawn.Identity{"server": server, "earlier": older(server)} {
 		data, err := json.Marshal(map[string]any{"process": gone, "ended": true,
 			"place": spawn.Place{Holder: &gone, Pane: &spawn.Pane{Server: now, Socket: socket, ID: f[1]}}})
-		must(t, err)
-		must(t, os.MkdirAll(l.s.Dir.Processes(), 0o700))
+		testenv.Must(t, err)
+		testenv.Must(t, os.MkdirAll(l.s.Dir.Processes(), 0o700))
 		writeFile(t, filepath.Join(l.s.Dir.Processes(), name+".hold.json"), data)
 	}
 	if _, found := l.gc(true); !slices.Equal(found, []string{"pane ann 0", "pane ann 0"}) {
@@ -179,7 +179,7 @@ func TestGCOrphans(t *testing.T) {
 	}
 	cmd := exec.Command(binary(t), "run", "waggle.yaml", "--root", op.Root.Path, "--state", op.Home.Path)
 	cmd.Dir = work
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	ids := left(t, work, members)
 	if len(ids) != n/members*members {
@@ -188,7 +188,7 @@ func TestGCOrphans(t *testing.T) {
 	if c, err := process.Of(op).GC(t.Context(), "gone", true); err != nil || len(c.Found) > 0 {
 		t.Fatalf("while the leader runs: %+v, %v", c, err)
 	}
-	must(t, cmd.Process.Kill())
+	testenv.Must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	c, err := process.Of(op).GC(t.Context(), "gone", true)
 	if err != nil || c.Undone() > 0 || len(c.Found) < n {
@@ -220,7 +220,7 @@ func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
 		b := readFile(t, f)
 		for _, s := range strings.Fields(string(b)) {
 			pid, err := strconv.Atoi(s)
-			must(t, err)
+			testenv.Must(t, err)
 			id := identify(t, pid)
 			ids = append(ids, id)
 		}

@@ -37,7 +37,7 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 	h := newTeam(t, "left", "team: left\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}, {name: cy, agent: exec}]\n")
 	groups := func() int {
 		found, err := filepath.Glob(filepath.Join(dir, "waggle-"+filepath.Base(h.stateOf("left"))+"-*"))
-		must(t, err)
+		testenv.Must(t, err)
 		return len(found)
 	}
 	if n := groups(); n != 3 {

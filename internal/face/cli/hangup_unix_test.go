@@ -24,11 +24,11 @@ func TestHangupDetaches(t *testing.T) {
 	h.ends("hung")
 	cmd := h.command("up", h.write("hung.yaml", "team: hung\nmembers: [{name: ann, agent: exec, backend: process}]\n"))
 	out, err := os.Create(filepath.Join(h.dir, "said"))
-	must(t, err)
+	testenv.Must(t, err)
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
@@ -42,7 +42,7 @@ func TestHangupDetaches(t *testing.T) {
 		t.Fatalf("led by %+v", before.Leader)
 	}
 	// As the kernel does: the whole foreground process group gets the signal.
-	must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP))
+	testenv.Must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP))
 	if err := <-ended; err != nil {
 		b, _ := os.ReadFile(out.Name())
 		t.Fatalf("up ended with %v\n%s", err, b)
@@ -52,7 +52,7 @@ func TestHangupDetaches(t *testing.T) {
 		t.Errorf("led by %+v; %+v", after.Leader, after.Members[0])
 	}
 	// A SIGHUP does not end the leading process in the background either.
-	must(t, syscall.Kill(after.Leader.PID, syscall.SIGHUP))
+	testenv.Must(t, syscall.Kill(after.Leader.PID, syscall.SIGHUP))
 	h.must("down", "hung")
 }
 

@@ -81,7 +81,7 @@ func (w *ward) later(d time.Duration) *ward {
 func (w *ward) status() *inspect.Status {
 	w.t.Helper()
 	st, err := inspect.Of(w.op).Status(w.t.Context(), w.team)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
 	for _, m := range st.Members {
 		w.seen.looks++
@@ -129,9 +129,9 @@ func (w *ward) agree() {
 	ctx := w.t.Context()
 	st := w.status()
 	qs, err := decide.Of(w.op).Pending(ctx, w.team, false)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	log, err := w.op.OpenLog(ctx, string(w.team))
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	recs, _ := log.Next(ctx)
 	asks := map[string]decide.Request{}
 	for _, q := range qs {
@@ -142,7 +142,7 @@ func (w *ward) agree() {
 	}
 	for _, m := range st.Members {
 		y, err := inspect.Of(w.op).Why(ctx, string(w.team), m.Name)
-		must(w.t, err)
+		testenv.Must(w.t, err)
 		if y.State != string(m.State) {
 			w.t.Errorf("%s is %s in status, and %s in why", m.Name, m.State, y.State)
 		}
@@ -180,7 +180,7 @@ func lastOf(recs []operator.LogRecord, member string, op operator.Operator) (kin
 
 func (w *ward) signal(pid int, s syscall.Signal) {
 	w.t.Helper()
-	must(w.t, syscall.Kill(pid, s))
+	testenv.Must(w.t, syscall.Kill(pid, s))
 }
 
 // wardFile has a member for each thing to wait for. No member is started again.
@@ -248,7 +248,7 @@ func TestTwelveSituations(t *testing.T) {
 			w.signal(m.PID, syscall.SIGSTOP)
 		}
 		_, err := decide.Of(w.op).SetMode(ctx, w.team, "victim", policy.ModePlan) // an order that nobody applies now
-		must(t, err)
+		testenv.Must(t, err)
 		for _, p := range all {
 			w.signal(p, syscall.SIGCONT)
 		}
@@ -269,9 +269,9 @@ func TestTwelveSituations(t *testing.T) {
 	t.Run("killed holder", func(t *testing.T) {
 		p := pid("held")
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		must(t, err)
+		testenv.Must(t, err)
 		list, err := term.List(s.Dir.Processes())
-		must(t, err)
+		testenv.Must(t, err)
 		i := slices.IndexFunc(list, func(h term.Held) bool { return h.Process.PID == p })
 		if i < 0 {
 			t.Fatal("held has no holder")
@@ -283,7 +283,7 @@ func TestTwelveSituations(t *testing.T) {
 	})
 	t.Run("unreadable journal", func(t *testing.T) {
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		must(t, err)
+		testenv.Must(t, err)
 		m, _ := s.Lead.Member("broken")
 		path := filepath.Join(s.Dir.JournalOf(string(m.Instance)), "00000001.jsonl")
 		whole := readFile(t, path)
@@ -299,9 +299,9 @@ func TestTwelveSituations(t *testing.T) {
 			t.Fatalf("%+v", st.Leader)
 		}
 		s, err := w.op.Open(ctx, w.team, operator.Act)
-		must(t, err)
+		testenv.Must(t, err)
 		w.signal(st.Leader.PID, syscall.SIGKILL)
-		must(t, spawn.WaitGone(ctx, s.Lead.Led.ID))
+		testenv.Must(t, spawn.WaitGone(ctx, s.Lead.Led.ID))
 		w.is("human", inspect.StateHuman, "")
 		if st := w.status(); st.Leader.Led || st.Interrupted == nil || st.Interrupted.Members != 2 || st.Interrupted.Pending != 1 {
 			t.Errorf("%+v, %+v", st.Leader, st.Interrupted)
@@ -310,7 +310,7 @@ func TestTwelveSituations(t *testing.T) {
 		w.signal(pid("human"), syscall.SIGKILL)
 		w.until("human", inspect.StateDead)
 		_, err = w.op.Pass(ctx, s) // only a pass records a death: a reading command writes nothing
-		must(t, err)
+		testenv.Must(t, err)
 		w.agree() // the request stays open, and its Asker says that the member is dead
 	})
 	testenv.Measured(t, "10 situations of 6 members: %d times a member's state was looked at, %d of them dead, %d falsely", w.seen.looks, w.seen.dead, w.seen.falsely)
@@ -321,7 +321,7 @@ func (w *ward) untilLogged(name string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, "the death of "+name+" is on record", func() bool {
 		s, err := w.op.Open(w.t.Context(), w.team, operator.Act)
-		must(w.t, err)
+		testenv.Must(w.t, err)
 		m, ok := s.Lead.Member(protocol.MemberName(name))
 		return ok && m.Died != nil
 	})
@@ -353,12 +353,12 @@ func TestCrashBeforeReady(t *testing.T) {
 	r := newRig(t, "team: early\nmembers: [{name: bob, agent: exec}]\ntasks: [{subject: none, owner: bob, instructions: \"true\"}]\n")
 	ctx := t.Context()
 	_, i, err := teams.Of(r.op).Join(ctx, r.state, teamfile.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
-	must(t, err)
-	must(t, r.lead.Refresh(ctx))
+	testenv.Must(t, err)
+	testenv.Must(t, r.lead.Refresh(ctx))
 	w := &ward{t: t, op: r.op, team: "early", seen: &tally{}}
 	w.is("ann", inspect.StateStarting, "has not written")
 	path, err := exec.LookPath("false")
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := r.lead.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: []string{path}, Log: filepath.Join(t.TempDir(), "log")}); err != nil {
 		t.Fatal(err)
 	}
@@ -372,14 +372,14 @@ func askedToEnd(t *testing.T) (*ward, *crowd, record.Mint, journal.Record) {
 	c := newCrowd(t, 1)
 	c.op.Minter.Now = time.Now
 	s, err := c.op.Open(t.Context(), "crowd", operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	m, _ := s.Lead.Member("worker1")
 	mint, err := c.op.Minter.Mint()
-	must(t, err)
+	testenv.Must(t, err)
 	recs, err := s.Journal.Append(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
 		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	return &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}, c, mint, recs[0]
 }
 
@@ -410,7 +410,7 @@ func TestStallIsWatched(t *testing.T) {
 		applied <- err
 	}()
 	seen := late.member("worker1")
-	must(t, <-applied)
+	testenv.Must(t, <-applied)
 	if watch := 2 * time.Second; seen.State != inspect.StateWorking && took < watch { // real clock: a busy machine may apply it after the watch
 		t.Errorf("%s (%s), and the order was applied after %s", seen.State, seen.Why, took)
 	}
@@ -456,12 +456,12 @@ func TestBrokenLeaderJournal(t *testing.T) {
 	look := func(want inspect.MemberState) {
 		t.Helper()
 		st, err := inspect.Of(c.op).Status(ctx, "crowd")
-		must(t, err)
+		testenv.Must(t, err)
 		if got := st.Members[0]; got.State != want || st.Broken == nil || !strings.Contains(st.Broken.Error(), "is broken at seq") {
 			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Broken, want)
 		}
 		y, err := inspect.Of(c.op).Why(ctx, "crowd", "worker1")
-		must(t, err)
+		testenv.Must(t, err)
 		if y.State != string(want) {
 			t.Errorf("why has it %s (%s), want %s", y.State, y.Why, want)
 		}
@@ -469,6 +469,6 @@ func TestBrokenLeaderJournal(t *testing.T) {
 	look(inspect.StateUnknown)
 	m, _ := c.s.Lead.Member("worker1")
 	w.signal(m.Process.ID.PID, syscall.SIGKILL)
-	must(t, spawn.WaitGone(ctx, m.Process.ID))
+	testenv.Must(t, spawn.WaitGone(ctx, m.Process.ID))
 	look(inspect.StateDead)
 }

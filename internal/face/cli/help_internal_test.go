@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/test/testenv"
 )
 
 // The first screen names six groups and at most fifteen commands, and no command is in two groups.
@@ -100,15 +101,11 @@ func TestHelpWidth(t *testing.T) {
 // TestCommandsHaveScripts: each command runs in a script of the usual tests.
 func TestCommandsHaveScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var ran strings.Builder
 	for _, file := range files {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !bytes.HasPrefix(b, []byte("[!full]")) {
 			ran.Write(bytes.ReplaceAll(b, []byte("\n"), []byte(" \n")))
 		}

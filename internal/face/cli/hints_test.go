@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 )
 
@@ -68,9 +69,7 @@ func mapValues(m map[string]operator.Step) []operator.Step {
 // declaredSteps are the constants of type operator.Step, by name.
 func declaredSteps(t *testing.T) map[string]operator.Step {
 	f, err := parser.ParseFile(token.NewFileSet(), "../../../operator/next.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := map[string]operator.Step{}
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

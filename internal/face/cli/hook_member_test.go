@@ -14,6 +14,7 @@ import (
 	"waggle/internal/claude"
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
+	"waggle/internal/test/testenv"
 )
 
 // In a member's session the hook asks the member's worker and blocks the call when it cannot; it
@@ -24,14 +25,14 @@ func TestHookOfMember(t *testing.T) {
 	}
 	dir := t.TempDir()
 	state := filepath.Join(dir, "state")
-	must(t, os.Mkdir(state, 0o700))
+	testenv.Must(t, os.Mkdir(state, 0o700))
 	second, err := claude.Listen(dir, func(_ context.Context, e claude.Event) string {
 		if e.Tool == "Bash" {
 			return "not that"
 		}
 		return ""
 	}, nil)
-	must(t, err)
+	testenv.Must(t, err)
 	hook := func(event, tool string) (int, string) {
 		t.Helper()
 		in := `{"session_id":"5b4ee3f0-0000-4000-8000-000000000000","hook_event_name":"` + event + `","cwd":"/w","tool_name":"` + tool + `","tool_input":{},"tool_use_id":"t"}`
@@ -55,7 +56,7 @@ func TestHookOfMember(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(state, "sessions")); len(left) > 0 {
 		t.Errorf("the member is kept as a session too: %v", left)
 	}
-	must(t, second.Close())
+	testenv.Must(t, second.Close())
 	if code, out := hook("PreToolUse", "Read"); code != 2 || out != "" {
 		t.Errorf("without a worker: exit %d, %q", code, out)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // On a terminal the difference is shown and asked about: no leaves the file alone.
@@ -15,7 +17,7 @@ func TestHooksInstallAsks(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "claude"))
 	path := filepath.Join(dir, "claude", "settings.json")
-	must(t, os.Mkdir(filepath.Dir(path), 0o700))
+	testenv.Must(t, os.Mkdir(filepath.Dir(path), 0o700))
 	writeFile(t, path, "{\"model\": \"opus\"}\n")
 	for _, tc := range []struct {
 		key     string

@@ -56,9 +56,9 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	ctx := t.Context()
 	var err error
 	c.s, err = teams.Of(c.op).Create(ctx, "crowd", "", set)
-	must(t, err)
+	testenv.Must(t, err)
 	c.box, err = c.op.Boxes("crowd").Open(protocol.Lead, mailbox.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	// A process that lives as long as the test is recorded as the process of each member.
 	id := operatortest.Process(t)
 	for i := range n {
@@ -70,7 +70,7 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker {
 	c.t.Helper()
 	m, inst, err := teams.Of(c.op).Join(ctx, c.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"}, false)
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	a := &asker{w: control.NewWorker(nil), writer: journal.Writer{Instance: string(inst), Epoch: 1, PID: id.PID}}
 	draft := func(kind string, body any) func() ([]journal.Draft, error) {
 		return func() ([]journal.Draft, error) {
@@ -78,15 +78,15 @@ func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker
 		}
 	}
 	_, err = c.s.Journal.Append(ctx, a.writer, draft(record.KindProcess, record.Process{Instance: inst, Epoch: 1, ID: id}))
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	a.j, err = c.s.Dir.Journals().Open(journal.Name(inst), a.w, journal.Options{})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, draft(record.KindOpened, record.Opened{Team: "crowd", UID: c.s.Dir.UID, Instance: inst, Name: m.Name, Epoch: 1}))
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 		return a.w.Take(record.Taken{Entries: []string{"words"}}, c.s.Lead)
 	})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	return a
 }
 
@@ -95,24 +95,24 @@ func (c *crowd) ask(a *asker, kind protocol.Kind, ask record.Ask) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	mint, err := c.op.Minter.Mint()
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	_, err = a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 		_, ds, err := a.w.Ask(kind, ask, c.s.Lead, mint)
 		return ds, err
 	})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	if kind == record.KindQuestion {
 		return
 	}
 	env, err := a.w.Outbox[len(a.w.Outbox)-1].Mail.Open()
-	must(c.t, err)
-	must(c.t, c.box.Append(ctx, env))
+	testenv.Must(c.t, err)
+	testenv.Must(c.t, c.box.Append(ctx, env))
 }
 
 func (c *crowd) call(a *asker, tool, key, value string) {
 	c.t.Helper()
 	in, err := json.Marshal(map[string]string{key: value})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	c.ask(a, protocol.KindPermissionRequest, record.Ask{Tool: tool, Input: string(in), Cwd: "/work"})
 }
 
@@ -172,7 +172,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 		Pending []view.PendingDocument
 		Groups  []view.GroupDocument
 	}
-	must(t, json.Unmarshal(c.waggle("pending", "--json"), &shown))
+	testenv.Must(t, json.Unmarshal(c.waggle("pending", "--json"), &shown))
 	if len(shown.Pending) != requests {
 		t.Fatalf("%d of %d requests are shown", len(shown.Pending), requests)
 	}
@@ -185,7 +185,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 			commands++
 		}
 	}
-	must(t, c.s.Journal.Refresh(t.Context()))
+	testenv.Must(t, c.s.Journal.Refresh(t.Context()))
 	left := c.s.Lead.Pending()
 	if len(left) != high {
 		t.Fatalf("after the groups %d wait, and %d are of high risk", len(left), high)
@@ -197,7 +197,7 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 		c.waggle("deny", string(r.ID), "--digest", string(r.Digest), "-m", "one by one")
 		commands++
 	}
-	must(t, c.s.Journal.Refresh(t.Context()))
+	testenv.Must(t, c.s.Journal.Refresh(t.Context()))
 	if n := len(c.s.Lead.Pending()); n != 0 || commands > most {
 		t.Errorf("%d wait after %d commands", n, commands)
 	}
@@ -217,13 +217,13 @@ func (c *crowd) take(a *asker) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	box, err := c.op.Boxes("crowd").Open(a.w.Name, mailbox.Options{})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	entries, err := box.Entries(ctx)
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, e := range entries {
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 			return a.w.Receive(message.Incoming{Entry: e.ID.String(), Box: a.w.Name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}, c.s.Lead), nil
 		})
-		must(c.t, err)
+		testenv.Must(c.t, err)
 	}
 }

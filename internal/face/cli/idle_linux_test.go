@@ -31,7 +31,7 @@ func TestIdleTeam(t *testing.T) {
 	ids := append(workers, leader)
 	use := func() []spawn.Usage {
 		used, err := spawn.UsageOf(ids...)
-		must(t, err)
+		testenv.Must(t, err)
 		return used
 	}
 	rest := func(d time.Duration) { <-time.After(d) }

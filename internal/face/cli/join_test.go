@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -20,9 +21,9 @@ import (
 func TestTokenOnce(t *testing.T) {
 	op := newOperator(t)
 	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{})
-	must(t, err)
+	testenv.Must(t, err)
 	token, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
-	must(t, err)
+	testenv.Must(t, err)
 	_, secret, _ := strings.Cut(token.Token, ":")
 	if err := filepath.WalkDir(op.Home.Path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -53,7 +54,7 @@ func TestTokenOnce(t *testing.T) {
 	if joined.Load() != 1 {
 		t.Errorf("%d joined with one token", joined.Load())
 	}
-	must(t, s.Journal.Refresh(t.Context()))
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	if m, ok := s.Lead.Member("ann"); !ok || !strings.HasPrefix(m.Channel, "token ") || strings.Contains(token.Token, strings.TrimPrefix(m.Channel, "token ")) {
 		t.Errorf("on record as %+v", m)
 	}

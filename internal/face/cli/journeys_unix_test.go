@@ -436,7 +436,7 @@ func TestJourneyHundred(t *testing.T) {
 				c.ask(c.askers[3+i], protocol.KindSandboxPermissionRequest, record.Ask{Host: host, Port: "443", Reason: "a download"})
 			}
 			_, err := c.op.Pass(t.Context(), c.s) // which takes in the questions
-			must(t, err)
+			testenv.Must(t, err)
 			h := &hundred{journey: &journey{inTmux: newTmux(t, ""), size: size}, crowd: c}
 			h.sized(size)
 			h.types("waggle top --root " + c.op.Root.Path + " --state " + c.op.Home.Path + " --team crowd")
@@ -477,7 +477,7 @@ type hundred struct {
 func (h *hundred) know() {
 	h.t.Helper()
 	qs, err := decide.Of(h.crowd.op).Pending(h.t.Context(), "crowd", false)
-	must(h.crowd.t, err)
+	testenv.Must(h.crowd.t, err)
 	h.groups = map[string]int{}
 	groups, alone, high := 0, 0, 0
 	for _, g := range decide.Groups(qs) {
@@ -611,7 +611,7 @@ func (h *hundred) check() {
 		return r.Decided == nil || r.Kind != record.KindQuestion && r.State == machine.RequestDecided
 	}
 	h.until("every answer is sent", func() bool {
-		must(c.t, c.s.Journal.Refresh(h.t.Context()))
+		testenv.Must(c.t, c.s.Journal.Refresh(h.t.Context()))
 		return len(c.s.Lead.Requests) == 100 && !slices.ContainsFunc(c.s.Lead.Requests, open)
 	})
 	for _, r := range c.s.Lead.Requests {
@@ -648,7 +648,7 @@ tasks:
 			Leader  struct{ PID int }
 			Members []struct{ PID int }
 		}
-		must(j.t, json.Unmarshal([]byte(j.does(0, "status", "--json", "--team", "crash")), &st))
+		testenv.Must(j.t, json.Unmarshal([]byte(j.does(0, "status", "--json", "--team", "crash")), &st))
 		pids := []int{st.Leader.PID}
 		for _, m := range st.Members {
 			pids = append(pids, m.PID)

@@ -44,7 +44,7 @@ func TestEndKeepsItsTime(t *testing.T) {
 			})
 			if !led {
 				l := h.status("timed").Leader
-				must(t, syscall.Kill(l.PID, syscall.SIGKILL))
+				testenv.Must(t, syscall.Kill(l.PID, syscall.SIGKILL))
 				testenv.Eventually(t, "the leader is dead", func() bool { return errors.Is(syscall.Kill(l.PID, 0), syscall.ESRCH) || zombie(l.PID) })
 			}
 			o := h.operator()

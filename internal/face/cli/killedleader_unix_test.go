@@ -29,7 +29,7 @@ func TestResumeAfterKill(t *testing.T) {
 	delays := []time.Duration{0, 0, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond}
 	for i := range testenv.Scale(30, 300) {
 		was := h.leaderOf("killed")
-		must(t, syscall.Kill(was.PID, syscall.SIGKILL))
+		testenv.Must(t, syscall.Kill(was.PID, syscall.SIGKILL))
 		time.Sleep(delays[i%len(delays)]) // real clock: the kernel's, which takes the process apart
 		out, say, code := h.waggle("resume", "killed", "-d")
 		if code != 0 {
@@ -46,7 +46,7 @@ func stoppedLeader(t *testing.T, team string) (*homeTree, spawn.Identity) {
 	t.Helper()
 	h := newTeam(t, team, "team: "+team+"\nmembers: [{name: ann, agent: exec, backend: process}]\n")
 	leader := h.leaderOf(team)
-	must(t, syscall.Kill(leader.PID, syscall.SIGSTOP))
+	testenv.Must(t, syscall.Kill(leader.PID, syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(leader.PID, syscall.SIGCONT) })
 	return h, leader
 }
@@ -58,7 +58,7 @@ func TestResumeBesideAStoppedLeader(t *testing.T) {
 	if out, say, code := h.waggle("resume", "frozen", "-d"); code != 8 {
 		t.Errorf("exit %d: %s%s", code, out, say)
 	}
-	must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
+	testenv.Must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
 	h.must("resume", "frozen", "-d")
 }
 
@@ -84,7 +84,7 @@ func TestAnswerBesideAStoppedLeader(t *testing.T) {
 	if out := h.must("approve", handle, "--team", "stopped"); !strings.Contains(out, "allow already") {
 		t.Errorf("approve again: %s", out)
 	}
-	must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
+	testenv.Must(t, syscall.Kill(leader.PID, syscall.SIGCONT))
 	testenv.Eventually(t, "the call has run", func() bool {
 		return strings.Contains(h.must("log", "ann", "--team", "stopped", "--kind", "finished"), "finished")
 	})

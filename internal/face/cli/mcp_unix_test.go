@@ -40,7 +40,7 @@ type client struct {
 func newClient(t *testing.T, h *homeTree, member string) *client {
 	t.Helper()
 	c, err := dial(t, h.command("mcp", "--team", "api", "--as", member))
-	must(t, err)
+	testenv.Must(t, err)
 	return c
 }
 
@@ -200,7 +200,7 @@ func TestMCPKilled(t *testing.T) {
 		out, _, _ := h.waggle("pending")
 		return strings.Contains(out, "touch two")
 	})
-	must(t, syscall.Kill(c.pid, syscall.SIGKILL))
+	testenv.Must(t, syscall.Kill(c.pid, syscall.SIGKILL))
 	testenv.Eventually(t, "it is gone", func() bool { return !alive(c.pid) || zombie(c.pid) })
 	next := newClient(t, h, "cursor")
 	if next.call("list_members", `{}`, nil) {
@@ -246,14 +246,14 @@ func TestMCPAdd(t *testing.T) {
 	h.must("team", "create", "api")
 	h.ends("api")
 	var doc view.ClientDocument
-	must(t, json.Unmarshal([]byte(h.must("team", "add", "ed", "--team", "api", "--agent", "mcp", "--json")), &doc))
+	testenv.Must(t, json.Unmarshal([]byte(h.must("team", "add", "ed", "--team", "api", "--agent", "mcp", "--json")), &doc))
 	if out := h.must("team", "add", "vi", "--team", "api", "--agent", "mcp"); !strings.Contains(out, `"mcpServers": {`) {
 		t.Error(out)
 	}
 	cmd := h.command()
 	cmd.Path, cmd.Args, cmd.Dir = doc.Servers.Waggle.Command, append([]string{doc.Servers.Waggle.Command}, doc.Servers.Waggle.Args...), "/"
 	c, err := dial(t, cmd)
-	must(t, err)
+	testenv.Must(t, err)
 	var r struct{ Team, You string }
 	if c.call("list_members", `{}`, &r); r.Team != "api" || r.You != "ed" {
 		t.Errorf("%+v", r)

@@ -152,7 +152,7 @@ var callers = []string{"as", "from", "sender", "caller", "by", "member_name", "o
 func (c *client) tools() (names []string) {
 	c.t.Helper()
 	list, err := c.ses.ListTools(c.t.Context(), nil)
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
@@ -444,7 +444,7 @@ func (r *roles) callsLeader(t *testing.T) {
 			t.Fatal(path)
 		}
 		c, err := transport.Dial(t.Context(), path, token)
-		must(t, err)
+		testenv.Must(t, err)
 		for _, op := range []string{"requests", "answer", "spawn", "assign", "stop", "board", "ask", "brief"} {
 			if got, err := c.Call(t.Context(), op, map[string]any{}); err == nil {
 				t.Errorf("%s at %s: %s", op, path, got)

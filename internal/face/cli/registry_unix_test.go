@@ -30,13 +30,13 @@ func newEdited(t *testing.T) *edited {
 	t.Helper()
 	f := newFaulty(t, "registry")
 	reg, err := team.Open(f.op.Root, "api", team.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	return &edited{f, reg}
 }
 
 func (e *edited) edit(fn func(*team.Config)) {
 	e.t.Helper()
-	must(e.t, e.reg.Update(context.Background(), func(c *team.Config) error { fn(c); return nil }))
+	testenv.Must(e.t, e.reg.Update(context.Background(), func(c *team.Config) error { fn(c); return nil }))
 }
 
 func (e *edited) listed(name string) *team.Member {
@@ -56,7 +56,7 @@ func (e *edited) listed(name string) *team.Member {
 func (e *edited) records() (why []string) {
 	e.t.Helper()
 	s, err := e.op.Open(context.Background(), "api", operator.Act)
-	must(e.t, err)
+	testenv.Must(e.t, err)
 	for _, u := range s.Lead.Unverified {
 		if u.Box == leader.RegistryBox {
 			why = append(why, u.Why)
@@ -125,7 +125,7 @@ func TestRegistryEdits(t *testing.T) {
 		t.Errorf("status does not show it: %s", out)
 	}
 	s, err := e.op.Open(t.Context(), "api", operator.Act)
-	must(t, err)
+	testenv.Must(t, err)
 	if _, ok := s.Lead.Member("eve"); ok {
 		t.Error("eve became a member by an edit")
 	}
@@ -142,7 +142,7 @@ func TestLateMail(t *testing.T) {
 	f.give([]int{0}, "down", "api", "--force")
 	late := func(text string) {
 		dir := f.op.Root.InboxesDir("api")
-		must(t, os.MkdirAll(dir, 0o700))
+		testenv.Must(t, os.MkdirAll(dir, 0o700))
 		writeFile(t, filepath.Join(dir, "ann.json"), `[{"from":"x","text":"`+text+`","timestamp":"t"}]`)
 	}
 	kept := func(text string) {
@@ -185,7 +185,7 @@ func TestStateLost(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	writeFile(t, file, faultyTeam)
 	testenv.EndAll(t, f.op.Home.Path, filepath.Dir(f.file)) // a holder writes into STATE until it ends
-	must(t, os.RemoveAll(f.dir.Path))
+	testenv.Must(t, os.RemoveAll(f.dir.Path))
 	code, out, _ := f.waggle("up", file, "--detach")
 	if code != 6 || !strings.Contains(out, "are lost") || !strings.Contains(out, "waggle team delete api --archive") {
 		t.Errorf("up: exit %d: %s", code, out)

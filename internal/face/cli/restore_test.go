@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -70,10 +71,10 @@ func TestRestoreAuthority(t *testing.T) {
 	if _, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("over a team that is led: %v", err)
 	}
-	must(t, r.lead.Close())
+	testenv.Must(t, r.lead.Close())
 	r.lead = nil
 	rs, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true})
-	must(t, err)
+	testenv.Must(t, err)
 	if rs.Authority != teams.AuthorityNew || len(rs.Ended) != 1 || rs.Replaced == "" || rs.History == "" || !rs.Verified {
 		t.Errorf("%+v", rs)
 	}
@@ -109,12 +110,12 @@ func TestRestoreGoesOn(t *testing.T) {
 	op := newOperator(t)
 	ctx := t.Context()
 	s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
-	must(t, err)
+	testenv.Must(t, err)
 	var b bytes.Buffer
 	if _, err := teams.Of(op).Backup(ctx, "api", &b); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.RemoveAll(op.Root.TeamDir("api")))
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir("api")))
 	rs, err := teams.Of(op).Restore(ctx, bytes.NewReader(b.Bytes()), teams.RestoreOptions{})
 	if err != nil || rs.Authority != teams.AuthorityKept {
 		t.Fatalf("%+v %v", rs, err)

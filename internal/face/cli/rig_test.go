@@ -46,35 +46,27 @@ type rig struct {
 func binary(t testing.TB) string {
 	t.Helper()
 	p, err := exec.LookPath("waggle")
-	must(t, err)
+	testenv.Must(t, err)
 	return p
-}
-
-// must ends the test where a step that only prepares something has failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // writeFile writes a file, and makes the directories that it is in.
 func writeFile[T string | []byte](t testing.TB, path string, text T) {
 	t.Helper()
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
+	testenv.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return b
 }
 
 func identify(t testing.TB, pid int) spawn.Identity {
 	t.Helper()
 	id, err := spawn.Identify(pid)
-	must(t, err)
+	testenv.Must(t, err)
 	return id
 }
 
@@ -107,9 +99,9 @@ func endBelow(t testing.TB, dirs ...string) {
 func newOperator(t *testing.T) operator.Operator {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	root := filepath.Join(dir, "root")
-	must(t, os.MkdirAll(root, 0o700))
+	testenv.Must(t, os.MkdirAll(root, 0o700))
 	owns(t, dir)
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
@@ -142,11 +134,11 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	t.Cleanup(r.close)
 	for _, m := range r.file.Members {
 		_, i, err := teams.Of(r.op).Join(ctx, r.state, m, false)
-		must(t, err)
+		testenv.Must(t, err)
 		r.inst[m.Name] = i
-		must(t, r.lead.Refresh(ctx))
+		testenv.Must(t, r.lead.Refresh(ctx))
 		p, err := process.Of(r.op).StartWorker(ctx, r.lead, r.state, i, m.Name, m.Cwd, filepath.Join(r.op.Root.MemberDir(r.file.Team, m.Name), "output.log"))
-		must(t, err)
+		testenv.Must(t, err)
 		r.pids[m.Name] = p.Identity().PID
 	}
 	return r
@@ -169,14 +161,14 @@ func (r *rig) close() {
 // assign orders every task of the file.
 func (r *rig) assign() {
 	r.t.Helper()
-	must(r.t, supervise.Of(r.op).AssignAll(r.t.Context(), r.state, r.file, r.lead))
+	testenv.Must(r.t, supervise.Of(r.op).AssignAll(r.t.Context(), r.state, r.file, r.lead))
 }
 
 // until runs leader passes until cond holds.
 func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 	r.t.Helper()
 	testenv.Eventually(r.t, what, func() (ok bool) {
-		must(r.t, r.lead.Pass(r.t.Context()))
+		testenv.Must(r.t, r.lead.Pass(r.t.Context()))
 		r.lead.View(func(l *control.Leader) { ok = cond(l) })
 		return ok
 	}, r.dump)
@@ -186,7 +178,7 @@ func (r *rig) until(what string, cond func(l *control.Leader) bool) {
 func (r *rig) worker(name protocol.MemberName, fn func(*control.Worker)) {
 	r.t.Helper()
 	w, err := r.state.Worker(r.inst[name])
-	must(r.t, err)
+	testenv.Must(r.t, err)
 	fn(w)
 }
 
@@ -204,6 +196,6 @@ func (r *rig) dump() string {
 func (r *rig) inject(box protocol.MemberName, env protocol.Envelope) {
 	r.t.Helper()
 	b, err := mailbox.Dir{Path: r.op.Root.InboxesDir(r.file.Team)}.Open(box, mailbox.Options{})
-	must(r.t, err)
-	must(r.t, b.Append(r.t.Context(), env))
+	testenv.Must(r.t, err)
+	testenv.Must(r.t, b.Append(r.t.Context(), env))
 }

@@ -124,7 +124,7 @@ func runIn(t *testing.T, files []string) {
 		return
 	}
 	install, err := filepath.Abs("../../../install.sh")
-	must(t, err)
+	testenv.Must(t, err)
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,

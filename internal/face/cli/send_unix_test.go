@@ -40,9 +40,9 @@ tasks:
 	send := func(to string) []mail.Sent {
 		t.Helper()
 		addr, err := protocol.ParseAddress(to)
-		must(t, err)
+		testenv.Must(t, err)
 		sent, err := mail.Of(r.op).Send(ctx, r.file.Team, mail.Message{To: addr, Text: "words for " + to})
-		must(t, err)
+		testenv.Must(t, err)
 		return sent
 	}
 	before := send("bob")
@@ -64,7 +64,7 @@ tasks:
 	}()
 	var bob *control.Member
 	r.lead.View(func(l *control.Leader) { bob, _ = l.Member("bob") })
-	must(t, syscall.Kill(r.pids["bob"], syscall.SIGKILL))
+	testenv.Must(t, syscall.Kill(r.pids["bob"], syscall.SIGKILL))
 	testenv.Eventually(t, "bob is dead", func() bool { return !bob.Process.ID.Alive() })
 	sent := send("*")
 	got := map[string]mail.Delivery{}

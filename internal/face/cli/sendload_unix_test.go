@@ -34,7 +34,7 @@ func sentOf(t *testing.T, out string) []mail.Sent {
 func (h *homeTree) entriesOf(team, member string) map[string]int {
 	h.t.Helper()
 	var doc struct{ Entries []mail.InboxEntry }
-	must(h.t, json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc))
+	testenv.Must(h.t, json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc))
 	n := map[string]int{}
 	for _, e := range doc.Entries {
 		n[e.Text]++
@@ -142,7 +142,7 @@ func TestSendOnRecord(t *testing.T) {
 	if len(s) != 1 || s[0].State != mail.Queued {
 		t.Errorf("behind a lock: %+v", s)
 	}
-	must(t, os.Remove(lock))
+	testenv.Must(t, os.Remove(lock))
 	testenv.Eventually(t, "it comes", func() bool { return h.entriesOf("later", "m0")["second"] == 1 })
 }
 
@@ -160,7 +160,7 @@ members:
 `)
 	h.must("up", file, "--detach", "--quiet")
 	for _, m := range h.status("dead").Members {
-		must(t, syscall.Kill(m.PID, syscall.SIGKILL))
+		testenv.Must(t, syscall.Kill(m.PID, syscall.SIGKILL))
 		testenv.Eventually(t, m.Name+" is dead", func() bool { return syscall.Kill(m.PID, 0) != nil })
 	}
 	out, said, code := h.waggle("send", "back", "for later", "--team", "dead", "--json")

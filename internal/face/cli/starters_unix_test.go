@@ -94,12 +94,12 @@ func TestHalfMade(t *testing.T) {
 			}
 			segment := filepath.Join(dir, "journal", "leader", "00000001.jsonl")
 			records, rerr := os.ReadFile(segment)
-			must(t, errors.Join(err, rerr))
+			testenv.Must(t, errors.Join(err, rerr))
 			if n := bytes.Count(records, []byte("\n")); n != 2 { // opened and policy, in one write
 				continue // the directory of an earlier team, which has ended
 			}
 			err = errors.Join(os.WriteFile(segment, records[:int(part*float64(len(records)-1))], 0o600), os.WriteFile(filepath.Join(dir, "making"), []byte(known.Root+"\n"), 0o600))
-			must(t, err)
+			testenv.Must(t, err)
 		}
 		if out, said, code := h.waggle("up", file, "--detach"); code != 0 {
 			t.Fatalf("%v of the records: code %d: %s%s", part, code, out, said)

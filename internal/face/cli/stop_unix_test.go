@@ -50,7 +50,7 @@ func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
 	testenv.Long(t)
 	dir, err := os.MkdirTemp("", "wg")
-	must(t, err)
+	testenv.Must(t, err)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func newHome(t testing.TB, program string) *homeTree {
 		}
 	})
 	path, err := exec.LookPath(program)
-	must(t, err)
+	testenv.Must(t, err)
 	h := &homeTree{t: t, program: path, dir: dir, work: filepath.Join(dir, "w")}
 	for _, d := range []string{"w", "root", "home"} {
-		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
 	}
 	return h
 }
@@ -128,7 +128,7 @@ func (h *homeTree) write(name, text string) string {
 func (h *homeTree) status(team string) *view.StatusDocument {
 	h.t.Helper()
 	var st view.StatusDocument
-	must(h.t, testenv.Decode([]byte(h.must("status", "--team", team, "--json")), &st))
+	testenv.Must(h.t, testenv.Decode([]byte(h.must("status", "--team", team, "--json")), &st))
 	return &st
 }
 
@@ -213,7 +213,7 @@ func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubborn
 		file += fmt.Sprintf("  - {name: %s, %s, cwd: %s, backend: %s}\n", k.name, k.member, k.name, backend)
 		if k.prompt != "" {
 			text, err := json.Marshal(k.prompt)
-			must(t, err)
+			testenv.Must(t, err)
 			tasks += fmt.Sprintf("  - {subject: %s, owner: %s, instructions: %s}\n", k.name, k.name, text)
 		}
 	}
@@ -243,9 +243,9 @@ func (s *stubbornTeam) resist(k resistance) {
 	}
 	id := s.process(k.name)
 	below, err := spawn.Descendants(id.PID)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	up, err := spawn.Ancestors(id.PID)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	s.below[k.name] = append([]spawn.Identity{id, up[0]}, below...) // its holder too
 	for _, n := range []string{"marked", "clean"} {
 		if b, err := os.ReadFile(filepath.Join(s.work, k.name, n+".pid")); err == nil {
@@ -262,7 +262,7 @@ func (s *stubbornTeam) resist(k resistance) {
 		s.t.Fatalf("%s has left nothing behind: %v", k.name, s.below[k.name])
 	}
 	if k.signal != 0 {
-		must(s.t, syscall.Kill(id.PID, k.signal))
+		testenv.Must(s.t, syscall.Kill(id.PID, k.signal))
 	}
 	if k.signal == syscall.SIGKILL {
 		testenv.Eventually(s.t, k.name+" is dead", func() bool { return !id.Alive() })
@@ -355,7 +355,7 @@ func (s *stubbornTeam) cleaned(except ...string) {
 	s.t.Helper()
 	o := s.operator()
 	known, err := o.Home.Find(o.RootURL, protocol.TeamName(s.team))
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	holds, err := filepath.Glob(filepath.Join(known[len(known)-1].Processes(), "*.hold.json"))
 	if err != nil || len(holds) != len(except) {
 		s.t.Errorf("records of terminals: %v, %v; want those of %v", holds, err, except)
@@ -409,7 +409,7 @@ func (s *stubbornTeam) killLeader() {
 	if l == nil || l.ID.PID == os.Getpid() {
 		s.t.Fatalf("led by %+v", l)
 	}
-	must(s.t, syscall.Kill(l.ID.PID, syscall.SIGKILL))
+	testenv.Must(s.t, syscall.Kill(l.ID.PID, syscall.SIGKILL))
 	testenv.Eventually(s.t, "the leader is dead", func() bool { return !l.ID.Alive() })
 }
 

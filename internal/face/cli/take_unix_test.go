@@ -47,7 +47,7 @@ done
 func TestTake(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		must(t, testenv.Executable(filepath.Join(dir, name), []byte(text)))
+		testenv.Must(t, testenv.Executable(filepath.Join(dir, name), []byte(text)))
 	}
 	read := func(name string) string {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -99,7 +99,7 @@ func TestTake(t *testing.T) {
 		t.Fatalf("%v: %+v", err, now)
 	}
 	signals := func(s syscall.Signal) {
-		must(t, syscall.Kill(now.Members[0].PID, s))
+		testenv.Must(t, syscall.Kill(now.Members[0].PID, s))
 	}
 	signals(syscall.SIGSTOP)
 	none := take("bob")
@@ -136,7 +136,7 @@ func TestTake(t *testing.T) {
 
 	three := take("bob")
 	three.wait("client --resume s1")
-	must(t, os.Remove(filepath.Join(dir, "hold")))
+	testenv.Must(t, os.Remove(filepath.Join(dir, "hold")))
 	three.press(binary(t) + " stop bob " + strings.Join(where, " ") + "; command -v setsid >/dev/null || echo inside >orphan; (setsid " + binary(t) + " stop bob " + strings.Join(where, " ") + " >orphan 2>&1 &); i=0; until grep -q inside orphan || test $i = 200; do i=$((i+1)); sleep 0.1; done; cat orphan; echo b''ye\n")
 	three.wait("bye")
 	if n := strings.Count(three.text(), "was called from inside member bob"); n < 2 && !strings.Contains(three.text(), "\ninside") {

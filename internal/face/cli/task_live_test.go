@@ -35,7 +35,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Fatalf("%+v %v", running, err)
 	}
 	waiting, err := board.Of(r.op).AddTask(ctx, "board", board.NewTask{Subject: "Touch", Description: "touch " + made, Owner: "ann"})
-	must(t, err)
+	testenv.Must(t, err)
 	r.until("ann works", func(*control.Leader) bool {
 		busy := false
 		r.worker("ann", func(w *control.Worker) { busy = w.Turn() != nil })
@@ -45,8 +45,8 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Errorf("a task that ann works on was given to bob: %v", err)
 	}
 	p, err := os.FindProcess(r.pids["ann"])
-	must(t, err)
-	must(t, p.Kill())
+	testenv.Must(t, err)
+	testenv.Must(t, p.Kill())
 	r.until("ann is gone", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Left != nil })
 	l, err := board.Of(r.op).Tasks(ctx, "board", false)
 	if err != nil || len(l.Tasks) != 2 {
@@ -85,7 +85,7 @@ func (r *rig) unled() {
 		}
 		return live == 2
 	})
-	must(r.t, r.lead.Close())
+	testenv.Must(r.t, r.lead.Close())
 	r.lead = nil
 }
 
@@ -122,12 +122,12 @@ func TestTasksOfAFileWithoutALeader(t *testing.T) {
   - {subject: three, owner: ann, after: [two], instructions: "touch three"}
 `)
 	r.assign()
-	must(t, r.lead.Close())
+	testenv.Must(t, r.lead.Close())
 	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	r.completed(list, "3")
 	all, _, err := list.All(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, x := range all {
 		if x.Status != task.Completed {
 			t.Errorf("%+v", x)
@@ -150,14 +150,14 @@ func TestTasksWithoutALeader(t *testing.T) {
 		t.Helper()
 		n.Subject, n.Description = name, "touch "+filepath.Join(dir, name)
 		got, err := board.Of(r.op).AddTask(ctx, "board", n)
-		must(t, err)
+		testenv.Must(t, err)
 		return got.Task.ID
 	}
 	first := add(board.NewTask{}, "first")
 	second := add(board.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
 	forged := add(board.NewTask{}, "forged")
 	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	if _, _, err := list.Assign(ctx, forged, "ann", "team-lead", time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (h *homeTree) twoCores() string {
 func shipped(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "waggle")
-	must(t, testenv.Program(path))
+	testenv.Must(t, testenv.Program(path))
 	return path
 }
 
@@ -48,15 +48,15 @@ func (h *homeTree) fakeITerm() {
 	h.t.Helper()
 	testenv.Require(h.t, "setsid")
 	a, err := txtar.ParseFile("testdata/script/iterm2.txtar")
-	must(h.t, err)
+	testenv.Must(h.t, err)
 	for _, f := range a.Files {
 		if f.Name == "bin/it2" {
-			must(h.t, os.Chmod(h.write("bin/it2", string(f.Data)), 0o700))
+			testenv.Must(h.t, os.Chmod(h.write("bin/it2", string(f.Data)), 0o700))
 		}
 	}
 	profiles := filepath.Join(h.dir, "home/Library/Application Support/iTerm2/DynamicProfiles")
 	for _, d := range []string{profiles, filepath.Join(h.work, "panes")} {
-		must(h.t, os.MkdirAll(d, 0o700))
+		testenv.Must(h.t, os.MkdirAll(d, 0o700))
 	}
 	h.env = append(h.env, "PATH="+filepath.Join(h.work, "bin")+":"+os.Getenv("PATH"), "WORK="+h.work,
 		"ITERM_SESSION_ID=w0t0p0:00000000-0000-4000-8000-000000000000")
@@ -180,7 +180,7 @@ func (h *homeTree) bringUp(team, backend string, n int) broughtUp {
 		pids[m.PID] = true
 		if m.PID != st.Leader.PID { // its parent holds its terminal
 			up, err := spawn.Ancestors(m.PID)
-			must(h.t, err)
+			testenv.Must(h.t, err)
 			pids[up[0].PID] = true
 		}
 	}
@@ -284,7 +284,7 @@ func (h *homeTree) slowShells() {
 		writeFile(h.t, filepath.Join(h.dir, "home", f), slow)
 	}
 	shell := h.write("slowsh", "#!/bin/sh\n"+slow+"exec /bin/sh \"$@\"\n")
-	must(h.t, os.Chmod(shell, 0o700))
+	testenv.Must(h.t, os.Chmod(shell, 0o700))
 	h.env = append(h.env, "SHELL="+shell, "BASH_ENV="+filepath.Join(h.dir, "home", ".bashrc"), "ENV="+filepath.Join(h.dir, "home", ".profile"))
 }
 

@@ -46,9 +46,9 @@ func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 func startTerminal(t testing.TB, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	blocking, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
-	must(t, err)
+	testenv.Must(t, err)
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	must(t, errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()))
+	testenv.Must(t, errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()))
 	f := os.NewFile(uintptr(fd), "far end") // its Close ends a Read
 	x := &terminal{t: t, cmd: cmd, tty: f, more: make(chan struct{}, 1), done: make(chan struct{})}
 	go x.read()
@@ -81,7 +81,7 @@ func (x *terminal) read() {
 // closes closes the terminal, as the end of a terminal emulator or of a connection does.
 func (x *terminal) closes() {
 	x.t.Helper()
-	must(x.t, x.tty.Close())
+	testenv.Must(x.t, x.tty.Close())
 	<-x.done
 }
 

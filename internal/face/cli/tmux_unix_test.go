@@ -36,13 +36,13 @@ func newTmux(t *testing.T, file string) *inTmux {
 	testenv.Require(t, "tmux")
 	dir := fmt.Sprintf("/tmp/wt%010d", rand.Uint32()) // short: sockets lie in it; of one length, for screens
 	err := os.Mkdir(dir, 0o700)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(dir + "-trees") })
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
 	u := &inTmux{t: t, pane: "%0", dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
-	must(t, os.Mkdir(u.root, 0o700))
+	testenv.Must(t, os.Mkdir(u.root, 0o700))
 	writeFile(t, filepath.Join(dir, "waggle.yaml"), file)
 	bin := filepath.Dir(binary(t))
 	cmd := exec.Command(testenv.Require(t, "tmux"), "-f", os.DevNull, "-S", u.socket, "new-session", "-d", "-s", "mine", "-x", "200", "-y", "50", "env", "ENV=", "PS1=> ", "sh")
@@ -172,7 +172,7 @@ func TestUpInTmux(t *testing.T) {
 
 	// One that ends by itself comes back in another pane, and nobody has closed the first.
 	was := u.status().Members[0]
-	must(t, syscall.Kill(was.PID, syscall.SIGINT))
+	testenv.Must(t, syscall.Kill(was.PID, syscall.SIGINT))
 	u.until("ann is back", func() bool {
 		m := u.status().Members[0]
 		return m.PID != was.PID && m.Ready != nil && len(u.panes()) == 3 && slices.Contains(u.panes(), "ann blue 0")

@@ -33,7 +33,7 @@ members: [{name: ann, agent: exec, backend: process, restart: %s}]
 	if err == nil {
 		err = worker.Kill()
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	return h, id
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	"waggle/internal/test/operatortest"
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/spawn"
@@ -44,7 +45,7 @@ func openTop(b *testing.B, program string, op operator.Operator) (t *shownTop, e
 	t.cmd.Env = append(slices.Clone(op.Environ), "TERM=xterm-256color", "NO_COLOR=1")
 	t.at = time.Now()
 	f, err := pty.StartWithSize(t.cmd, &pty.Winsize{Cols: 120, Rows: 60})
-	must(b, err)
+	testenv.Must(b, err)
 	read := make(chan struct{})
 	go func() { // until f is closed
 		defer close(read)
@@ -181,7 +182,7 @@ func idle(b *testing.B, t *shownTop, do func()) {
 	id.Inside = true // the process of the screen alone, without those below it
 	use := func() time.Duration {
 		used, err := spawn.UsageOf(id)
-		must(b, err)
+		testenv.Must(b, err)
 		return used[0].CPU
 	}
 	const seconds = 30

@@ -62,10 +62,10 @@ func TestEightQuestions(t *testing.T) {
 			PID  int
 		}
 	}
-	must(t, json.Unmarshal([]byte(u.does(0, "status", "--json", "--team", "worked")), &st))
+	testenv.Must(t, json.Unmarshal([]byte(u.does(0, "status", "--json", "--team", "worked")), &st))
 	for _, m := range st.Members {
 		if m.Name == "bob" {
-			must(t, syscall.Kill(m.PID, syscall.SIGKILL))
+			testenv.Must(t, syscall.Kill(m.PID, syscall.SIGKILL))
 		}
 	}
 	u.shows("?  bob          failed")

@@ -21,7 +21,7 @@ import (
 func (s *shellSession) modes() unix.Termios {
 	s.t.Helper()
 	t, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
-	must(s.t, err)
+	testenv.Must(s.t, err)
 	return *t
 }
 
@@ -41,7 +41,7 @@ func (s *shellSession) offs() int { return strings.Count(s.text(), ask.ScreenOff
 // kills kills the full screen, which ends without a word to the terminal.
 func (s *shellSession) kills() {
 	s.t.Helper()
-	must(s.t, syscall.Kill(s.job(), syscall.SIGKILL))
+	testenv.Must(s.t, syscall.Kill(s.job(), syscall.SIGKILL))
 	s.nextOf("[status 137]", "Killed")
 	if s.offs() != 0 {
 		s.t.Errorf("the screen has ended by itself: %q", s.text())
@@ -105,7 +105,7 @@ func TestTopEndedBySignal(t *testing.T) {
 			t.Parallel()
 			s := newShellSession(t)
 			before := s.screen()
-			must(t, syscall.Kill(s.job(), sig))
+			testenv.Must(t, syscall.Kill(s.job(), sig))
 			s.next("[status ")
 			if got := s.modes(); got != before || s.offs() != 1 {
 				t.Errorf("told %d times; modes %+v, want %+v", s.offs(), got, before)
@@ -126,17 +126,17 @@ func TestTopEndedUnread(t *testing.T) {
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HOME="+dir, "WAGGLE_ROOT="+filepath.Join(dir, "root"), "WAGGLE_STATE="+filepath.Join(dir, "state"))
 			far, near, err := pty.Open()
-			must(t, err)
+			testenv.Must(t, err)
 			defer far.Close()
 			defer near.Close()
 			if err := pty.Setsize(near, &pty.Winsize{Rows: 200, Cols: 500}); err != nil { // a frame is more than the terminal keeps
 				t.Fatal(err)
 			}
 			before, err := unix.IoctlGetTermios(int(near.Fd()), unix.TCGETS)
-			must(t, err)
+			testenv.Must(t, err)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = near, near, near
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-			must(t, cmd.Start())
+			testenv.Must(t, cmd.Start())
 			last, same := 0, 0
 			testenv.Eventually(t, "the terminal is full", func() bool {
 				n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCINQ)
@@ -146,7 +146,7 @@ func TestTopEndedUnread(t *testing.T) {
 				same++
 				return same > 20
 			})
-			must(t, cmd.Process.Signal(sig))
+			testenv.Must(t, cmd.Process.Signal(sig))
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			testenv.Eventually(t, "the screen ends", func() bool { return len(ended) == 1 })

@@ -65,7 +65,7 @@ func (m *matrix) size(w, h int) {
 func (m *matrix) pid() int {
 	m.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(m.tmux("display-message", "-p", "-t", m.pane, "#{pane_pid}")))
-	must(m.t, err)
+	testenv.Must(m.t, err)
 	return pid
 }
 
@@ -189,10 +189,10 @@ var noAnswers = []struct {
 	{"while it was stopped", func(m *matrix) {
 		m.on("alice")
 		m.settle(4 * time.Second)
-		must(m.t, syscall.Kill(m.pid(), syscall.SIGSTOP))
+		testenv.Must(m.t, syscall.Kill(m.pid(), syscall.SIGSTOP))
 		m.key("a")
 		m.settle(700 * time.Millisecond)
-		must(m.t, syscall.Kill(m.pid(), syscall.SIGCONT))
+		testenv.Must(m.t, syscall.Kill(m.pid(), syscall.SIGCONT))
 	}},
 	{"a wrong handle", func(m *matrix) {
 		m.begins("hal")
@@ -268,7 +268,7 @@ func (m *matrix) ends(sig syscall.Signal) {
 	m.opens()
 	m.begins("hal")
 	m.words(m.handles["hal"])
-	must(m.t, syscall.Kill(m.pid(), sig))
+	testenv.Must(m.t, syscall.Kill(m.pid(), sig))
 	pane := m.pane
 	m.until("the screen has ended", func() bool {
 		return !strings.Contains(m.tmux("list-panes", "-a", "-F", "#{pane_id} "), pane+" ")
@@ -359,7 +359,7 @@ func (m *matrix) lead(sig syscall.Signal) {
 	if err == nil {
 		err = syscall.Kill(n, sig)
 	}
-	must(m.t, err)
+	testenv.Must(m.t, err)
 }
 
 // TestTopMatrix does everything to the full screen in a real terminal that is no answer, and then runs the

@@ -40,7 +40,7 @@ func TestTopAcceptsSetup(t *testing.T) {
 	made := func(what string) []string {
 		t.Helper()
 		paths, err := filepath.Glob(filepath.Join(u.dir+"-trees", "*", "*", what))
-		must(t, err)
+		testenv.Must(t, err)
 		return paths
 	}
 	begins("cat one", "found "+filepath.Join(u.dir, "waggle.yaml"))

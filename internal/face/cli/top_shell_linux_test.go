@@ -44,7 +44,7 @@ const shellTeam = "team: prompt\nsandbox: {mode: off}\n%smembers: [{name: alice,
 // led starts the team and waits until both ask.
 func (s *shellSession) led(t *testing.T, more string) {
 	t.Helper()
-	must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}))
+	testenv.Must(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}))
 	s.file(fmt.Sprintf(shellTeam, more))
 	t.Cleanup(func() { s.sweep() })
 	s.up()
@@ -60,7 +60,7 @@ func TestTopInShell(t *testing.T) {
 	s.settled()
 	s.answeredOnScreen("what was typed before", 0)
 	for _, typed := range []string{"", "a"} {
-		must(t, syscall.Kill(s.job(), syscall.SIGSTOP))
+		testenv.Must(t, syscall.Kill(s.job(), syscall.SIGSTOP))
 		s.next("[status 147]")
 		s.shown("fg\n" + typed)
 		s.press("a") // at once

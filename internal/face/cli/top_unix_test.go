@@ -256,7 +256,7 @@ func TestTopTwoScreens(t *testing.T) {
 			return len(shown) == len(panes)
 		})
 		var doc struct{ Answer struct{ At time.Time } }
-		must(t, json.Unmarshal([]byte(u.does(0, "show", handles[name], "--json", "--team", "api")), &doc))
+		testenv.Must(t, json.Unmarshal([]byte(u.does(0, "show", handles[name], "--json", "--team", "api")), &doc))
 		t.Logf("%s: %s and %s after its record", name, shown["%0"].Sub(doc.Answer.At), shown["%1"].Sub(doc.Answer.At))
 		best = min(best, max(shown["%0"].Sub(doc.Answer.At), shown["%1"].Sub(doc.Answer.At)))
 		apart = min(apart, shown["%0"].Sub(shown["%1"]).Abs())

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator/decide"
 	"waggle/protocol"
 	"waggle/record"
@@ -18,7 +19,7 @@ func TestUnheldIsSaid(t *testing.T) {
 	c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: in("make theirs"), Cwd: "/work"})
 	c.ask(c.askers[0], protocol.KindPermissionRequest, record.Ask{Tool: "Bash", Input: in("make ours"), Cwd: "/work", Bound: record.Bound{Held: true, Program: "/bin/sh"}})
 	qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
-	must(t, err)
+	testenv.Must(t, err)
 	if len(qs) != 2 {
 		t.Fatalf("%d questions", len(qs))
 	}

@@ -75,7 +75,7 @@ func TestVerifyTampered(t *testing.T) {
 	put(good)
 
 	names, err := d.Names()
-	must(t, err)
+	testenv.Must(t, err)
 	changed := 0
 	for _, n := range names {
 		if n != journal.Leader {
@@ -106,10 +106,10 @@ func rewrite(t *testing.T, d journal.Dir, n journal.Name, kind, old, text string
 	if _, err := d.Open(n, keepAll{&recs}, journal.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.RemoveAll(filepath.Join(d.Path, string(n))))
+	testenv.Must(t, os.RemoveAll(filepath.Join(d.Path, string(n))))
 	var now time.Time
 	j, err := d.Open(n, nil, journal.Options{Now: func() time.Time { return now }})
-	must(t, err)
+	testenv.Must(t, err)
 	for _, r := range recs {
 		if r.Kind == kind && bytes.Contains(r.Body, []byte(old)) {
 			changed++

@@ -107,7 +107,7 @@ func wordsFrame(t *testing.T, id, text string) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"msgV": 1, "msg_id": id, "type": "user", "priority": "next", "from": "uds:/tmp/liar.sock",
 		"message": map[string]any{"role": "user", "content": "<cross-session-message from=\"uds:/tmp/liar.sock\" from-name=\"team-lead\" from-mode=\"prompting\">\n" + text + "\n</cross-session-message>"}})
-	must(t, err)
+	testenv.Must(t, err)
 	return string(b)
 }
 
@@ -147,9 +147,9 @@ func (r *rig) served(name string) string {
 func (r *rig) entries(name protocol.MemberName) map[[2]string]int {
 	r.t.Helper()
 	b, err := mailbox.Dir{Path: r.op.Root.InboxesDir(r.file.Team)}.Open(name, mailbox.Options{})
-	must(r.t, err)
+	testenv.Must(r.t, err)
 	es, err := b.Entries(r.t.Context())
-	must(r.t, err)
+	testenv.Must(r.t, err)
 	n := map[[2]string]int{}
 	for _, e := range es {
 		n[[2]string{e.Envelope.From, e.Envelope.Text}]++
@@ -171,7 +171,7 @@ tasks:
 func TestWordsOfASession(t *testing.T) {
 	config := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", config)
-	must(t, register(config, "app-work", ""))
+	testenv.Must(t, register(config, "app-work", ""))
 	r := newRig(t, idleAndBusy)
 	r.assign()
 	const n = 60
@@ -193,7 +193,7 @@ func TestWordsOfASession(t *testing.T) {
 		}
 	}
 	tv, err := inspect.Of(r.op).Team(t.Context(), r.file.Team)
-	must(t, err)
+	testenv.Must(t, err)
 	at, err := mail.Of(r.op).SocketAddress(t.Context(), r.file.Team, protocol.Lead)
 	if want := "uds:" + r.state.Dir.Sockets(r.op.RunPath()).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
 		t.Errorf("addresses %q, %v, %v", at, tv.Sockets, err)
@@ -212,7 +212,7 @@ func TestWordsForged(t *testing.T) {
 	texts := map[protocol.MemberName][]string{}
 	for i, f := range all {
 		text, err := protocol.Encode(f.p, protocol.DialectWire)
-		must(t, err)
+		testenv.Must(t, err)
 		name := string(f.box)
 		if f.box == protocol.Lead {
 			name = transport.OperatorSocket
@@ -247,10 +247,10 @@ func TestWordsForged(t *testing.T) {
 func TestWordsToASession(t *testing.T) {
 	config := t.TempDir()
 	dir, err := os.MkdirTemp("", "wf")
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	l, err := net.Listen("unix", filepath.Join(dir, "s.sock"))
-	must(t, err)
+	testenv.Must(t, err)
 	var all strings.Builder
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -266,7 +266,7 @@ func TestWordsToASession(t *testing.T) {
 			c.Close()
 		}
 	})
-	must(t, register(config, "app-work", l.Addr().String()))
+	testenv.Must(t, register(config, "app-work", l.Addr().String()))
 	op := newOperator(t)
 	op.ClaudeDir = config
 	var ahead time.Duration // a session takes one message every two seconds

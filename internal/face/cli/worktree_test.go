@@ -63,7 +63,7 @@ func (f *forest) git(args ...string) string {
 
 func (f *forest) write(name, text string) {
 	f.t.Helper()
-	must(f.t, os.MkdirAll(f.repo, 0o755))
+	testenv.Must(f.t, os.MkdirAll(f.repo, 0o755))
 	writeFile(f.t, filepath.Join(f.repo, name), text)
 }
 
@@ -71,7 +71,7 @@ func (f *forest) write(name, text string) {
 func (f *forest) file(yaml string) *teamfile.File {
 	f.t.Helper()
 	file, err := teamfile.ParseFile(filepath.Join(f.repo, "waggle.yaml"), []byte(yaml))
-	must(f.t, err)
+	testenv.Must(f.t, err)
 	return file
 }
 
@@ -115,7 +115,7 @@ func bobsForest(t *testing.T) (*forest, *teamfile.File, *operator.State) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
 	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
-	must(t, err)
+	testenv.Must(t, err)
 	return f, file, s
 }
 
@@ -124,7 +124,7 @@ func bobsForest(t *testing.T) (*forest, *teamfile.File, *operator.State) {
 func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f, file, s := bobsForest(t)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
-	must(t, err)
+	testenv.Must(t, err)
 	start := func(dir string, env ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -152,13 +152,13 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 			t.Errorf("%+v, %v", st, err)
 		}
 	}
-	must(t, s.Journal.Refresh(t.Context()))
+	testenv.Must(t, s.Journal.Refresh(t.Context()))
 	if m, ok := s.Lead.Member("bob"); !ok || m.Process != nil {
 		t.Errorf("it is on record as started: %+v", m.Process)
 	}
 	// The worktree is removed, and a link to the main checkout has its place.
-	must(t, os.RemoveAll(added.WorktreePath))
-	must(t, os.Symlink(f.repo, added.WorktreePath))
+	testenv.Must(t, os.RemoveAll(added.WorktreePath))
+	testenv.Must(t, os.Symlink(f.repo, added.WorktreePath))
 	start(added.Cwd)
 }
 
@@ -167,12 +167,12 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 func TestSessionsShareAWorktree(t *testing.T) {
 	f, file, s := bobsForest(t)
 	lead, err := process.Of(f.op).Lead(t.Context(), s)
-	must(t, err)
+	testenv.Must(t, err)
 	r := &rig{t: t, op: f.op, file: file, state: s, lead: lead}
 	t.Cleanup(r.close)
 	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
-	must(t, err)
-	must(t, r.lead.Refresh(t.Context()))
+	testenv.Must(t, err)
+	testenv.Must(t, r.lead.Refresh(t.Context()))
 	f.git("-C", added.WorktreePath, "commit", "--quiet", "--allow-empty", "--message", "mine")
 	f.git("worktree", "remove", added.WorktreePath)
 	log := filepath.Join(f.op.Root.MemberDir(s.Team, "bob"), "output.log")
@@ -211,9 +211,9 @@ func TestJoinFails(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		reg, err := team.Open(f.op.Root, s.Team, team.Options{})
-		must(t, err)
+		testenv.Must(t, err)
 		cfg, err := reg.Load(t.Context())
-		must(t, err)
+		testenv.Must(t, err)
 		if m, ok := cfg.Member("bob"); ok && !m.Gone() {
 			t.Errorf("%s: it is registered", c.says)
 		}

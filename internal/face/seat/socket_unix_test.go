@@ -44,9 +44,7 @@ func newOperator(t *testing.T) operator.Operator {
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "s"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 }
@@ -56,17 +54,13 @@ func newOperator(t *testing.T) operator.Operator {
 func TestSocketSeat(t *testing.T) {
 	op := newOperator(t)
 	rule, err := policy.ParseRule("Bash(true)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	set := record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: []policy.Rule{rule}}}
 	if _, err := teams.Of(op).Create(t.Context(), "api", "", set); err != nil {
 		t.Fatal(err)
 	}
 	token, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	turned := make(chan error, 1)
@@ -80,9 +74,7 @@ func TestSocketSeat(t *testing.T) {
 	}()
 	<-joined
 	to, err := protocol.ParseAddress("ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: to, Text: "begin"}); err != nil || mail.Exit(sent) != nil {
 		t.Fatal(sent, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -305,9 +306,7 @@ func Marked(text string, parts []policy.RiskPart, w int) (texts []string) {
 // Guarded runs f as what the screen runs beside the keys, on a terminal.
 func Guarded(t *testing.T, tty *os.File, f func()) {
 	s := newScreen(tty, tty, colorprofile.TrueColor)
-	if err := s.enter(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.enter())
 	s.guarded(f)()
 }
 

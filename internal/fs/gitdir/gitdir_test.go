@@ -19,15 +19,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 		if name[len(name)-1] == '/' {
 			path = filepath.Join(path, "x")
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		if name[len(name)-1] == '/' {
 			continue
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 
@@ -73,9 +69,7 @@ func TestTop(t *testing.T) {
 func TestOfGit(t *testing.T) {
 	git := testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	repo, tree := filepath.Join(dir, "repo"), filepath.Join(dir, "tree")
 	for _, args := range [][]string{
 		{"init", "-q", repo},
@@ -107,12 +101,8 @@ func TestAlternates(t *testing.T) {
 	base := t.TempDir()
 	for of, text := range map[string]string{"a": "# of b\n../../b/objects\n/nowhere/objects\n", "b": filepath.Join(base, "c", "objects") + "\n", "c": filepath.Join(base, "a", "objects") + "\n"} {
 		info := filepath.Join(base, of, "objects", "info")
-		if err := os.MkdirAll(info, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(info, 0o755))
+		testenv.Must(t, os.WriteFile(filepath.Join(info, "alternates"), []byte(text), 0o644))
 	}
 	want := []string{filepath.Join(base, "b", "objects"), filepath.Join(base, "c", "objects"), filepath.Join(base, "a", "objects")}
 	if got := gitdir.Alternates(filepath.Join(base, "a")); !slices.Equal(got, want) {

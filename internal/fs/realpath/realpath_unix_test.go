@@ -19,7 +19,7 @@ import (
 func tree(t *testing.T, entries ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	testenv.Tree(t, root, entries...)
 	return root
 }
@@ -31,7 +31,7 @@ func TestReal(t *testing.T) {
 		entries = append(entries, "n"+string(rune('A'+i))+" -> n"+string(rune('A'+i+1)))
 	}
 	root := tree(t, append(entries, "n"+string(rune('A'+41)))...)
-	must(t, syscall.Mkfifo(filepath.Join(root, "fifo"), 0o600))
+	testenv.Must(t, syscall.Mkfifo(filepath.Join(root, "fifo"), 0o600))
 	for _, c := range []struct {
 		path, want string // below root; "" for an error
 	}{
@@ -71,7 +71,7 @@ func TestRealWithoutPermission(t *testing.T) {
 		t.Skip("root looks everywhere")
 	}
 	root := tree(t, "shut/f")
-	must(t, os.Chmod(root+"/shut", 0))
+	testenv.Must(t, os.Chmod(root+"/shut", 0))
 	t.Cleanup(func() { _ = os.Chmod(root+"/shut", 0o700) })
 	if got, err := realpath.Real(root + "/shut/f"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("%s, %v", got, err)
@@ -85,8 +85,8 @@ func TestWriteFile(t *testing.T) {
 
 func writeFiles(t *testing.T) {
 	root := tree(t, "d/f", "d/once", "link -> d", "d/to -> f", "d/twice", "d/dang -> new")
-	must(t, os.Link(root+"/d/twice", root+"/d/second"))
-	must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
+	testenv.Must(t, os.Link(root+"/d/twice", root+"/d/second"))
+	testenv.Must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
 	for _, c := range []struct {
 		path string
 		err  error // nil: written
@@ -126,8 +126,8 @@ func TestReadFile(t *testing.T) {
 
 func readFiles(t *testing.T) {
 	root := tree(t, "d/f", "link -> d", "d/to -> f", "d/twice")
-	must(t, os.Link(root+"/d/twice", root+"/d/second"))
-	must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
+	testenv.Must(t, os.Link(root+"/d/twice", root+"/d/second"))
+	testenv.Must(t, syscall.Mkfifo(root+"/d/fifo", 0o600))
 	for _, c := range []struct {
 		path  string
 		limit int64
@@ -162,9 +162,9 @@ func TestSwappedDirectory(t *testing.T) {
 func swapDirectory(t *testing.T) {
 	root := tree(t, "in/d/", "in/kept/", "out/d/")
 	link := root + "/in/link"
-	must(t, os.Symlink(root+"/out/d", link))
+	testenv.Must(t, os.Symlink(root+"/out/d", link))
 	real, err := realpath.Real(root + "/in/d/f")
-	must(t, err)
+	testenv.Must(t, err)
 	const rounds = 1000
 	turn := make(chan bool)
 	swapped := make(chan error)
@@ -211,12 +211,4 @@ func swapDirectory(t *testing.T) {
 	close(turn)
 	<-swapped
 	testenv.Measured(t, "a directory swapped for a link out while a file in it was written, %d times: %d written inside, %d refused, 0 outside", rounds, written, refused)
-}
-
-// must ends a test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 )
 
 func TestChanged(t *testing.T) {
@@ -20,7 +21,7 @@ func TestChanged(t *testing.T) {
 	changed := func(tree worktree.Tree, limit int) ([]string, bool) {
 		t.Helper()
 		files, more, err := w.store.Git.Changed(t.Context(), tree, limit)
-		must(t, err)
+		testenv.Must(t, err)
 		return files, more
 	}
 	if files, more := changed(bob, 10); len(files) > 0 || more {
@@ -72,7 +73,7 @@ func TestManyFiles(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	for i := range 300 {
-		must(t, os.WriteFile(filepath.Join(tree.Path, fmt.Sprintf("f%d", i)), nil, 0o644))
+		testenv.Must(t, os.WriteFile(filepath.Join(tree.Path, fmt.Sprintf("f%d", i)), nil, 0o644))
 	}
 	s := w.status(tree)
 	if !s.More() || s.Clean() || s.Uncommitted() != 100 || s.String() != "at least 100 uncommitted files" || len(s.Lines(3)) != 3 {

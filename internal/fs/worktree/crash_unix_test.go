@@ -65,7 +65,7 @@ func (w *world) killed(j job) {
 	w.t.Helper()
 	j.Store = w.store
 	text, err := json.Marshal(j)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "WAGGLE_TEST_JOB="+string(text))
 	out, err := cmd.CombinedOutput()
@@ -108,7 +108,7 @@ func TestKilledCreate(t *testing.T) {
 			w.write(w.repo, ".gitattributes", "sub/* filter=deadly\n")
 			w.commit(w.repo, "filter")
 			script := filepath.Join(w.t.TempDir(), "deadly")
-			must(w.t, testenv.Executable(script, []byte("#!/bin/sh\n"+everything)))
+			testenv.Must(w.t, testenv.Executable(script, []byte("#!/bin/sh\n"+everything)))
 			w.git(w.repo, "config", "filter.deadly.smudge", script)
 			w.git(w.repo, "config", "filter.deadly.required", "true")
 			return func() { w.git(w.repo, "config", "--remove-section", "filter.deadly") }
@@ -196,9 +196,9 @@ func TestKilledRemove(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.killed(job{Tree: &tree, At: "removing"})
-	must(t, os.Remove(filepath.Join(tree.Path, "a.txt")))
+	testenv.Must(t, os.Remove(filepath.Join(tree.Path, "a.txt")))
 	w.write(tree.Path, "mine", "x")
-	must(t, os.Remove(filepath.Join(tree.Path, ".git")))
+	testenv.Must(t, os.Remove(filepath.Join(tree.Path, ".git")))
 	w.kept(w.store.Remove(t.Context(), tree))
 	w.holds(filepath.Join(tree.Path, "mine"), "x")
 }
@@ -226,7 +226,7 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	must(t, syscall.Mkfifo(pipe, 0o600))
+	testenv.Must(t, syscall.Mkfifo(pipe, 0o600))
 	w.hook("post-checkout", "echo $$ > '"+pipe+"'\nexec sleep 600\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

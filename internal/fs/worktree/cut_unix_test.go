@@ -18,12 +18,12 @@ func TestCutOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git")
-	must(t, testenv.Executable(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n")))
+	testenv.Must(t, testenv.Executable(program, []byte("#!/bin/sh\nhead -c 17000000 /dev/zero || exit\nprintf done >ended\n")))
 	g := worktree.Git{Program: program, Environ: []string{"PATH=" + os.Getenv("PATH")}}
 	if out, err := g.Run(t.Context(), dir); err == nil || out != "" || !strings.Contains(err.Error(), "it wrote more than") {
 		t.Errorf("%d bytes, %v", len(out), err)
 	}
-	must(t, os.RemoveAll(filepath.Join(dir, "ended")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(dir, "ended")))
 	if err := g.Act(t.Context(), dir); err != nil {
 		t.Error(err)
 	}
@@ -63,7 +63,7 @@ func TestHalfGoneWithWork(t *testing.T) {
 			}).Remove(t.Context(), tree)
 		}()
 		for i := range 190 {
-			must(t, os.Remove(filepath.Join(tree.Path, fmt.Sprintf("f%03d", i))))
+			testenv.Must(t, os.Remove(filepath.Join(tree.Path, fmt.Sprintf("f%03d", i))))
 		}
 		w.write(tree.Path, work, "mine")
 		if err := w.store.Remove(t.Context(), tree); err == nil {
@@ -72,7 +72,7 @@ func TestHalfGoneWithWork(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(tree.Path, work)); err != nil || string(b) != "mine" {
 			t.Errorf("%s: %q, %v", work, b, err)
 		}
-		must(t, os.Remove(filepath.Join(tree.Path, work)))
+		testenv.Must(t, os.Remove(filepath.Join(tree.Path, work)))
 		if err := w.store.Remove(t.Context(), tree); err != nil {
 			t.Errorf("%s: %v", work, err)
 		}

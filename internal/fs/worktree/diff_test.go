@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 )
 
 func (w *world) diff(t worktree.Tree) worktree.Difference {
 	w.t.Helper()
 	d, err := w.store.Git.Diff(w.t.Context(), t)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return d
 }
 
@@ -34,7 +35,7 @@ func TestDiff(t *testing.T) {
 	w.write(tree.Path, "dir/new.txt", "one\ntwo\n")
 	w.write(tree.Path, "bin", "\x00\x01")
 	w.write(tree.Path, "x.o", "ignored")
-	must(t, os.Remove(tree.Path+"/sub/b.txt"))
+	testenv.Must(t, os.Remove(tree.Path+"/sub/b.txt"))
 	before := w.git(tree.Path, "status", "--porcelain")
 	d := w.diff(tree)
 	want := []worktree.FileChange{{Path: "a.txt", Added: 1}, {Path: "bin", Binary: true}, {Path: "dir/new.txt", Added: 2}, {Path: "staged", Added: 1}, {Path: "sub/b.txt", Deleted: 1}}
@@ -70,11 +71,11 @@ func TestDiffSameMoment(t *testing.T) {
 	tree := w.create("bob")
 	file := filepath.Join(tree.Path, "a.txt")
 	before, err := os.Stat(file)
-	must(t, err)
+	testenv.Must(t, err)
 	w.write(tree.Path, "a.txt", "b\n")
 	index := filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index")
 	for _, f := range []string{file, index} {
-		must(t, os.Chtimes(f, before.ModTime(), before.ModTime()))
+		testenv.Must(t, os.Chtimes(f, before.ModTime(), before.ModTime()))
 	}
 	w.git(tree.Path, "config", "core.trustctime", "false")
 	if d := w.diff(tree); len(d.Files) != 1 {

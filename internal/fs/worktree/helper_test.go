@@ -24,7 +24,7 @@ func environ(t testing.TB) []string {
 func strict(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gitconfig")
-	must(t, os.WriteFile(path, []byte("[safe]\n\tbareRepository = explicit\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"), 0o600))
+	testenv.Must(t, os.WriteFile(path, []byte("[safe]\n\tbareRepository = explicit\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"), 0o600))
 	return path
 }
 
@@ -50,12 +50,12 @@ func newWorld(t testing.TB, name string) *world {
 	t.Helper()
 	testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	w := &world{t: t, env: environ(t), repo: filepath.Join(dir, name)}
 	g, err := worktree.Find(w.env)
-	must(t, err)
+	testenv.Must(t, err)
 	w.store = worktree.Store{Git: g, Dir: filepath.Join(dir, "place", "api-0123abcd"), Records: filepath.Join(dir, "records")}
-	must(t, os.MkdirAll(w.repo, 0o755))
+	testenv.Must(t, os.MkdirAll(w.repo, 0o755))
 	w.git(w.repo, "init", "--quiet", "--initial-branch=main")
 	w.write(w.repo, "a.txt", "a\n")
 	w.write(w.repo, "sub/b.txt", "b\n")
@@ -92,8 +92,8 @@ func (w *world) tryIn(dir, input string, args ...string) (string, error) {
 func (w *world) write(dir, name, text string) {
 	w.t.Helper()
 	path := filepath.Join(dir, name)
-	must(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(w.t, os.WriteFile(path, []byte(text), 0o644))
+	testenv.Must(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(w.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (w *world) commit(dir, subject string) string {
@@ -107,14 +107,14 @@ func (w *world) commit(dir, subject string) string {
 func (w *world) create(member string) worktree.Tree {
 	w.t.Helper()
 	tree, _, err := w.store.Create(w.t.Context(), worktree.Want{Team: "api", Member: member, Owner: "owner-" + member, Cwd: w.repo})
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return tree
 }
 
 func (w *world) status(t worktree.Tree) worktree.Status {
 	w.t.Helper()
 	s, err := w.store.Git.Status(w.t.Context(), t)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return s
 }
 
@@ -123,7 +123,7 @@ func (w *world) hook(name, script string) {
 	w.t.Helper()
 	path := filepath.Join(w.git(w.repo, "rev-parse", "--path-format=absolute", "--git-common-dir"), "hooks", name)
 	w.write(filepath.Dir(path), name, "#!/bin/sh\n"+script)
-	must(w.t, os.Chmod(path, 0o755))
+	testenv.Must(w.t, os.Chmod(path, 0o755))
 }
 
 // branches lists the branches that begin with waggle/.
@@ -194,13 +194,5 @@ func (w *world) quiet() {
 	}
 	if entries, err := os.ReadDir(w.store.Dir); err == nil && len(entries) > 0 {
 		w.t.Errorf("in the place: %v", entries)
-	}
-}
-
-// must ends a test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 )
 
 // TestLeftLock: a lock that a killed git left on one of waggle's own refs, or in a mirror, is in nobody's way for long;
@@ -17,13 +18,13 @@ func TestLeftLock(t *testing.T) {
 	w := newWorld(t, "repo")
 	w.store.Git.LeftAfter = time.Millisecond
 	tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo, Own: true})
-	must(t, err)
+	testenv.Must(t, err)
 	w.write(tree.Path, "new.txt", "new\n")
 	w.commit(tree.Path, "work")
 	git := filepath.Join(w.repo, ".git")
 	for _, lock := range []string{filepath.Join(git, "refs/heads/waggle/api/bob.lock"), filepath.Join(tree.Mirror, "HEAD.lock"),
 		filepath.Join(tree.Mirror, "index.lock"), filepath.Join(tree.Mirror, "refs/waggle/fetched.lock")} {
-		must(t, os.MkdirAll(filepath.Dir(lock), 0o700))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(lock), 0o700))
 		w.write(filepath.Dir(lock), filepath.Base(lock), "")
 	}
 	if moved, err := w.store.Git.Fetch(t.Context(), tree); err != nil || !moved {

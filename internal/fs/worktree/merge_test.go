@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 )
 
 // merging is what a caller has merged.
@@ -217,7 +218,7 @@ func TestMergedIsKept(t *testing.T) {
 	w.write(tree.Path, "a.txt", "bob\n")
 	m, err := w.merge(tree, worktree.HowSquash)
 	tip := m.Tip
-	must(t, err)
+	testenv.Must(t, err)
 	w.write(tree.Path, "later.txt", "x\n")
 	w.kept(w.store.RemoveMerged(t.Context(), tree, tip), "1 uncommitted file")
 	w.commit(tree.Path, "later")

@@ -52,7 +52,7 @@ func TestOwnMerged(t *testing.T) {
 		w.prints("2", w.repo, "show", "main:"+name+".new")
 		w.write(tree.Path, "later", "x")
 		w.kept(w.store.RemoveMerged(t.Context(), tree, tip))
-		must(t, os.Remove(filepath.Join(tree.Path, "later")))
+		testenv.Must(t, os.Remove(filepath.Join(tree.Path, "later")))
 		if err := w.store.RemoveMerged(t.Context(), tree, tip); err != nil {
 			t.Error(err)
 		}
@@ -197,7 +197,7 @@ func TestDiffAfterMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		differ(worktree.FileChange{Path: name, Added: 1})
-		must(t, os.Remove(file))
+		testenv.Must(t, os.Remove(file))
 		differ(worktree.FileChange{Path: name, Deleted: 1})
 		w.write(tree.Path, name, "1\n2\n")
 		differ(worktree.FileChange{Path: name, Added: 1})
@@ -214,7 +214,7 @@ func TestOwnDetached(t *testing.T) {
 	tree := w.own("bob")
 	w.write(tree.Path, "new", "1\n")
 	m, err := w.merge(tree, worktree.HowMerge)
-	must(t, err)
+	testenv.Must(t, err)
 	w.git(tree.Path, "checkout", "--quiet", "--detach")
 	w.write(tree.Path, "later", "2\n")
 	w.git(tree.Path, "add", "--all")

@@ -145,7 +145,7 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 				t.Errorf("%v", err)
 			}
 		} else {
-			must(t, err)
+			testenv.Must(t, err)
 			w.noMerge()
 			w.prints(main, w.repo, "rev-parse", "main")
 			w.samePersons(before)
@@ -158,7 +158,7 @@ func killMerge(t *testing.T, c killedMerge, own bool, then string) {
 		}
 	}
 	if then == "continue" || c.settles {
-		must(t, resume(w.store, tree))
+		testenv.Must(t, resume(w.store, tree))
 	}
 	w.merged()
 	w.samePersons(before)
@@ -190,7 +190,7 @@ func TestKilledAbort(t *testing.T) {
 				w.killed(job{Merge: &tree, At: "index"})
 				w.killed(job{Abort: &tree, At: at})
 				if then == "continue" {
-					must(t, resume(w.store, tree))
+					testenv.Must(t, resume(w.store, tree))
 					w.merged()
 				} else {
 					if _, err := w.store.Abort(t.Context(), tree); err != nil {
@@ -228,7 +228,7 @@ func TestKilledMergeMeanwhile(t *testing.T) {
 	for _, at := range []string{"files", "ref"} { // as git tells a person to do
 		w, tree := mergeWorld(t)
 		w.killed(job{Merge: &tree, At: at})
-		must(t, os.Remove(filepath.Join(w.repo, ".git", "index.lock")))
+		testenv.Must(t, os.Remove(filepath.Join(w.repo, ".git", "index.lock")))
 		w.write(w.repo, "staged.txt", "staged since\n")
 		w.git(w.repo, "add", "staged.txt")
 		if err := resume(w.store, tree); err != nil {
@@ -248,7 +248,7 @@ func TestKilledMergeMeanwhile(t *testing.T) {
 	if _, err := w.store.Abort(t.Context(), tree); err == nil || !strings.Contains(err.Error(), "moved") {
 		t.Errorf("%v", err)
 	}
-	must(t, resume(w.store, tree))
+	testenv.Must(t, resume(w.store, tree))
 	w.merged()
 	w.noMerge()
 }

@@ -25,7 +25,7 @@ type beside struct {
 func besides() []beside {
 	must := func(w *world, err error) {
 		w.t.Helper()
-		must(w.t, err)
+		testenv.Must(w.t, err)
 	}
 	return []beside{
 		{"a changed, a staged, a deleted and an untracked file", func(w *world) {
@@ -194,7 +194,7 @@ func TestMergeSubmodule(t *testing.T) {
 	if _, err := w.merge(tree, worktree.HowMerge); !errors.As(err, &dirty) || !slices.Equal(dirty.Files, []string{"lib"}) {
 		t.Errorf("%v", err)
 	}
-	must(t, os.Remove(filepath.Join(w.repo, "lib", "mine.txt")))
+	testenv.Must(t, os.Remove(filepath.Join(w.repo, "lib", "mine.txt")))
 	if m, err := w.merge(tree, worktree.HowMerge); err != nil || !m.Changed {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -238,7 +238,7 @@ func TestMergeLocked(t *testing.T) {
 	if b, err := os.ReadFile(lock); err != nil || len(b) > 0 {
 		t.Errorf("the lock of another git: %q, %v", b, err)
 	}
-	must(t, os.Remove(lock))
+	testenv.Must(t, os.Remove(lock))
 	w.hook("post-merge", "exit 1\n")
 	m, err := w.merge(tree, worktree.HowMerge)
 	if err != nil || !slices.Contains(m.Hooks, "post-merge") {

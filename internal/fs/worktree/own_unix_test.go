@@ -21,14 +21,14 @@ import (
 func (w *world) own(member string) worktree.Tree {
 	w.t.Helper()
 	tree, _, err := w.store.Create(w.t.Context(), worktree.Want{Team: "api", Member: member, Owner: "owner-" + member, Cwd: w.repo, Own: true})
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return tree
 }
 
 func (w *world) fetch(t worktree.Tree) bool {
 	w.t.Helper()
 	moved, err := w.store.Git.Fetch(w.t.Context(), t)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return moved
 }
 
@@ -51,7 +51,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 		all[path] = text
 		return nil
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	return all
 }
 
@@ -122,7 +122,7 @@ func TestOwn(t *testing.T) {
 func TestOwnIsRemoved(t *testing.T) {
 	w := newWorld(t, "repo")
 	bob := w.own("bob")
-	must(t, os.RemoveAll(bob.Path))
+	testenv.Must(t, os.RemoveAll(bob.Path))
 	if again := w.own("bob"); again != bob {
 		t.Errorf("%+v, want %+v", again, bob)
 	}
@@ -131,7 +131,7 @@ func TestOwnIsRemoved(t *testing.T) {
 	w.git(w.repo, "branch", "elsewhere")
 	w.fetch(bob)
 	w.git(w.repo, "merge", "--quiet", bob.Branch) // the branch that it came from has it
-	must(t, w.store.Remove(t.Context(), bob))
+	testenv.Must(t, w.store.Remove(t.Context(), bob))
 	w.gone(bob.Path)
 	w.gone(bob.Mirror)
 	w.git(w.repo, "branch", "--quiet", "--delete", "--force", bob.Branch) // it stays: it has a commit of its own
@@ -154,7 +154,7 @@ func TestOwnSubmodules(t *testing.T) {
 		w.kept(w.store.Remove(t.Context(), bob), says)
 		w.git(bob.Path, "submodule", "--quiet", "deinit", "--force", "lib")
 	}
-	must(t, os.RemoveAll(filepath.Join(bob.Path, ".git", "modules")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(bob.Path, ".git", "modules")))
 	w.removed(bob)
 }
 
@@ -232,15 +232,15 @@ func TestOwnHostile(t *testing.T) {
 	}
 	replace := func(t *testing.T, path, text string) {
 		t.Helper()
-		must(t, os.RemoveAll(path))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, testenv.Executable(path, []byte(text)))
+		testenv.Must(t, os.RemoveAll(path))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, testenv.Executable(path, []byte(text)))
 	}
 	link := func(t *testing.T, to, path string) {
 		t.Helper()
-		must(t, os.RemoveAll(path))
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.Symlink(to, path))
+		testenv.Must(t, os.RemoveAll(path))
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.Symlink(to, path))
 	}
 	ref := func(bob worktree.Tree) string { return gitFile(bob, "refs/heads/"+bob.Branch) }
 	attacks := []attack{
@@ -321,10 +321,10 @@ func TestOwnHostile(t *testing.T) {
 			link(t, "/etc/passwd", gitFile(bob, "objects/ab/"+hash[2:]))
 		}, true},
 		{"a pipe as HEAD", func(t *testing.T, w *world, bob worktree.Tree, script string) {
-			must(t, errors.Join(os.Remove(gitFile(bob, "HEAD")), syscall.Mkfifo(gitFile(bob, "HEAD"), 0o600)))
+			testenv.Must(t, errors.Join(os.Remove(gitFile(bob, "HEAD")), syscall.Mkfifo(gitFile(bob, "HEAD"), 0o600)))
 		}, true},
 		{"a pipe as an object", func(t *testing.T, w *world, bob worktree.Tree, script string) {
-			must(t, errors.Join(os.MkdirAll(gitFile(bob, "objects/ab"), 0o700), syscall.Mkfifo(gitFile(bob, "objects/ab/"+strings.Repeat("c", 38)), 0o600)))
+			testenv.Must(t, errors.Join(os.MkdirAll(gitFile(bob, "objects/ab"), 0o700), syscall.Mkfifo(gitFile(bob, "objects/ab/"+strings.Repeat("c", 38)), 0o600)))
 		}, true},
 		{"an object of another name", func(t *testing.T, w *world, bob worktree.Tree, script string) {
 			replace(t, gitFile(bob, "objects/ab/"+strings.Repeat("c", 38)), "no object")
@@ -335,8 +335,8 @@ func TestOwnHostile(t *testing.T) {
 		{"huge packed-refs", func(t *testing.T, w *world, bob worktree.Tree, script string) {
 			w.git(bob.Path, "pack-refs", "--all")
 			f, err := os.OpenFile(gitFile(bob, "packed-refs"), os.O_RDWR, 0o600)
-			must(t, err)
-			must(t, errors.Join(f.Truncate(40<<30), f.Close()))
+			testenv.Must(t, err)
+			testenv.Must(t, errors.Join(f.Truncate(40<<30), f.Close()))
 		}, true},
 		{"a huge reference", func(t *testing.T, w *world, bob worktree.Tree, script string) {
 			replace(t, ref(bob), strings.Repeat("a", 1<<20))
@@ -377,7 +377,7 @@ func TestOwnHostile(t *testing.T) {
 			evil := filepath.Join(t.TempDir(), "evil")
 			ran := evil + ".ran"
 			w.write(filepath.Dir(evil), "evil", "#!/bin/sh\ntouch '"+ran+"'\ncat\n")
-			must(t, os.Chmod(evil, 0o755))
+			testenv.Must(t, os.Chmod(evil, 0o755))
 			a.do(t, w, bob, evil)
 			_ = os.Remove(ran) // what the attack itself started
 			w.write(bob.Path, "sub/b.txt", "changed\n")
@@ -478,11 +478,11 @@ func TestOwnSettings(t *testing.T) {
 	bob := w.own("bob")
 	config := filepath.Join(bob.Path, ".git", "config")
 	before, err := os.ReadFile(config)
-	must(t, err)
+	testenv.Must(t, err)
 	// As in a sandbox: nobody replaces the file, and gpg has no key.
 	w.write(bob.Path, ".git/config.lock", "")
 	persons := filepath.Join(t.TempDir(), "gitconfig")
-	must(t, os.WriteFile(persons, []byte("[commit]\ngpgSign = true\n[tag]\ngpgSign = true\n[gpg]\nprogram = /bin/false\n"), 0o600))
+	testenv.Must(t, os.WriteFile(persons, []byte("[commit]\ngpgSign = true\n[tag]\ngpgSign = true\n[gpg]\nprogram = /bin/false\n"), 0o600))
 	w.env = append(slices.Clone(w.env), "GIT_CONFIG_GLOBAL="+persons)
 	for _, args := range [][]string{
 		{"commit", "--quiet", "--allow-empty", "--message", "work"},
@@ -513,7 +513,7 @@ func TestOwnIdentity(t *testing.T) {
 	dir := t.TempDir()
 	persons, work := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "work")
 	for path, text := range map[string]string{persons: "[user]\nname = Glob\nemail = glob@example.com\n[includeIf \"gitdir:" + filepath.Dir(w.repo) + "/\"]\npath = " + work + "\n", work: "[user]\nname = Worker\n"} {
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	w.env = slices.DeleteFunc(slices.Clone(w.env), func(e string) bool {
 		return strings.HasPrefix(e, "GIT_AUTHOR_") || strings.HasPrefix(e, "GIT_COMMITTER_")
@@ -578,7 +578,7 @@ func TestOwnKinds(t *testing.T) {
 			url := "file://" + w.repo
 			w.git(w.repo, "commit", "--quiet", "--allow-empty", "--message", "second")
 			w.repo = filepath.Join(filepath.Dir(w.repo), "other")
-			must(t, os.Mkdir(w.repo, 0o700))
+			testenv.Must(t, os.Mkdir(w.repo, 0o700))
 			for _, args := range kind {
 				for i := range args {
 					args[i] = strings.ReplaceAll(args[i], "URL", url)
@@ -657,7 +657,7 @@ func TestOwnPush(t *testing.T) {
 	tip := w.commit(bob.Path, "work")
 	confined := *w
 	readOnly := t.TempDir()
-	must(t, testenv.Executable(filepath.Join(readOnly, "mktemp"), []byte("#!/bin/sh\nexit 1\n")))
+	testenv.Must(t, testenv.Executable(filepath.Join(readOnly, "mktemp"), []byte("#!/bin/sh\nexit 1\n")))
 	confined.env = append(slices.Clone(w.env), "PATH="+readOnly+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, args := range [][]string{{"push"}, {"push", "-u", "origin", "HEAD"}, {"push", "--force", "origin", "HEAD:main"}} {
 		out, err := confined.try(bob.Path, args...)
@@ -701,7 +701,7 @@ func TestOwnBlocked(t *testing.T) {
 		bob := w.own("bob")
 		w.write(bob.Path, "deep/file", "x\n")
 		path := filepath.Join(bob.Path, "deep", name)
-		must(t, syscall.Mkfifo(path, 0o600))
+		testenv.Must(t, syscall.Mkfifo(path, 0o600))
 		if _, err := w.store.Git.EndTurn(t.Context(), bob); err == nil || !strings.Contains(err.Error(), path+" is no plain file") {
 			t.Errorf("%s: %v", name, err)
 		}

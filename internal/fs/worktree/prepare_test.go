@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/fs/worktree"
+	"waggle/internal/test/testenv"
 )
 
 // TestGive copies and links what git ignores, keeps what is there, and refuses everything else.
@@ -24,7 +25,7 @@ func TestGive(t *testing.T) {
 		"node_modules/left/index.js": "js", "only-dirs/file": "x", "plain.txt": "x"} {
 		w.write(w.repo, name, text)
 	}
-	must(t, os.Symlink("left/index.js", filepath.Join(w.repo, "node_modules", "bin")))
+	testenv.Must(t, os.Symlink("left/index.js", filepath.Join(w.repo, "node_modules", "bin")))
 	files, err := w.store.Git.Included(t.Context(), filepath.Join(w.repo, "sub"))
 	if d := cmp.Diff([]string{".env", "sub/.env.local"}, files); d != "" || err != nil {
 		t.Errorf("%s, %v", d, err)
@@ -55,7 +56,7 @@ func TestGive(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.gone(filepath.Join(tree.Path, "only-dirs"))
-	must(t, os.Symlink(t.TempDir(), filepath.Join(w.repo, "out.o")))
+	testenv.Must(t, os.Symlink(t.TempDir(), filepath.Join(w.repo, "out.o")))
 	if _, err := w.store.Git.Give(t.Context(), tree, []string{"out.o/file"}, nil); err == nil {
 		t.Error("a path through a link that leads out was taken")
 	}

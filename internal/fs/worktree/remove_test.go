@@ -110,7 +110,7 @@ func TestRemoveRefuses(t *testing.T) {
 			}
 			c.undo(w, tree)
 			own := w.git(w.repo, "rev-list", tree.Branch, "--not", tree.Base) != ""
-			must(t, w.store.Remove(t.Context(), tree))
+			testenv.Must(t, w.store.Remove(t.Context(), tree))
 			w.gone(tree.Path)
 			if has := len(w.branches()) == 1; has != own {
 				t.Errorf("the branch is there: %v, and has commits of its own: %v", has, own)
@@ -131,7 +131,7 @@ func (w *world) snapshot(dir string) map[string]string {
 		files[path] = string(b)
 		return err
 	})
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	return files
 }
 
@@ -157,7 +157,7 @@ func TestIgnored(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.write(tree.Path, "x.o", "object")
-	must(t, w.store.Remove(t.Context(), tree))
+	testenv.Must(t, w.store.Remove(t.Context(), tree))
 	w.quiet()
 }
 
@@ -213,7 +213,7 @@ func TestDirectoryGoneElsewhere(t *testing.T) {
 		work(tree)
 		w.write(tree.Path, "a.txt", "mine")
 		head := w.commit(tree.Path, "my work")
-		must(t, os.RemoveAll(tree.Path))
+		testenv.Must(t, os.RemoveAll(tree.Path))
 		var kept *worktree.KeptError
 		if err := w.store.Remove(t.Context(), tree); !errors.As(err, &kept) || !strings.Contains(err.Error(), "1 unpushed commit") || !strings.Contains(err.Error(), "its directory is gone") {
 			t.Errorf("%s: %v", name, err)
@@ -231,9 +231,9 @@ func TestRepositoryGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
-	must(t, os.RemoveAll(w.repo))
+	testenv.Must(t, os.RemoveAll(w.repo))
 	w.kept(w.store.Remove(t.Context(), tree))
-	must(t, os.RemoveAll(tree.Path))
+	testenv.Must(t, os.RemoveAll(tree.Path))
 	w.removed(tree)
 	if rs, err := w.store.List(); err != nil || len(rs) != 0 {
 		t.Errorf("%v, %v", rs, err)
@@ -336,7 +336,7 @@ func TestSubmodules(t *testing.T) {
 	w.kept(w.store.RemoveMerged(t.Context(), merged, worktree.Tip{Commit: w.git(merged.Path, "rev-parse", "HEAD")}), "1 unpushed commit in a submodule")
 	// A member that works in the submodule has a worktree of that.
 	tree, _, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "sub", Owner: "s", Cwd: filepath.Join(w.repo, "lib")})
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := worktree.Verify(t.Context(), w.env, tree.Path, tree, true); err != nil {
 		t.Error(err)
 	}
@@ -358,7 +358,7 @@ func TestSparse(t *testing.T) {
 	}
 	w.write(tree.Path, "sub/b.txt", "mine")
 	w.kept(w.store.Remove(t.Context(), tree))
-	must(t, os.RemoveAll(filepath.Join(tree.Path, "sub")))
+	testenv.Must(t, os.RemoveAll(filepath.Join(tree.Path, "sub")))
 	w.removed(tree)
 	w.quiet()
 }

@@ -27,7 +27,7 @@ func (w *world) ends(t worktree.Tree, want int) {
 func (w *world) turn(t worktree.Tree, n int) string {
 	w.t.Helper()
 	d, err := w.store.Git.DiffTurn(w.t.Context(), t, n)
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	var all []string
 	for _, f := range d.Files {
 		all = append(all, f.Path)
@@ -62,7 +62,7 @@ func TestTurns(t *testing.T) {
 		w.write(tree.Path, "ignored.o", "i\n")
 		w.hook("post-index-change", "echo >> '"+filepath.Join(w.store.Records, "ran")+"'\n")
 		index, err := os.ReadFile(filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index"))
-		must(t, err)
+		testenv.Must(t, err)
 		w.ends(tree, 1)
 		now, err := os.ReadFile(filepath.Join(w.git(tree.Path, "rev-parse", "--absolute-git-dir"), "index"))
 		if err != nil || string(now) != string(index) {
@@ -73,7 +73,7 @@ func TestTurns(t *testing.T) {
 		w.commit(tree.Path, "the same, committed")
 		w.ends(tree, 0)
 		w.write(tree.Path, "a.txt", "a\nsecond\n")
-		must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
+		testenv.Must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
 		w.write(tree.Path, "large.bin", strings.Repeat("x", 5<<20))
 		w.ends(tree, 2)
 		for n, want := range map[int]string{1: "a.txt new.txt staged.txt +first +n +s", 2: "a.txt new.txt -first +second -n"} {
@@ -88,9 +88,9 @@ func TestTurns(t *testing.T) {
 		if refs := w.git(w.repo, "for-each-ref", "--format=%(refname)", "refs/waggle"); refs != "refs/waggle/"+name+"/1\nrefs/waggle/"+name+"/2" {
 			t.Errorf("%s", refs)
 		}
-		must(t, os.Remove(filepath.Join(tree.Path, "large.bin")))
+		testenv.Must(t, os.Remove(filepath.Join(tree.Path, "large.bin")))
 		m, err := w.merge(tree, worktree.HowMerge)
-		must(t, err)
+		testenv.Must(t, err)
 		if err := w.store.RemoveMerged(t.Context(), tree, m.Tip); err != nil {
 			t.Error(err)
 		}
@@ -115,8 +115,8 @@ func TestTurnsBounded(t *testing.T) {
 	if got := w.turn(tree, 3); got != "a.txt -2 +3" {
 		t.Errorf("%s", got)
 	}
-	must(t, os.WriteFile(filepath.Join(tree.Path, "a.txt"), []byte("a\n"), 0o644))
-	must(t, w.store.Remove(t.Context(), tree))
+	testenv.Must(t, os.WriteFile(filepath.Join(tree.Path, "a.txt"), []byte("a\n"), 0o644))
+	testenv.Must(t, w.store.Remove(t.Context(), tree))
 	w.prints("", w.repo, "for-each-ref", "refs/waggle")
 }
 
@@ -136,10 +136,10 @@ func TestTurnUnchanged(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
 		git := w.store.Git.Program
 		w.store.Git.Program = filepath.Join(t.TempDir(), "git")
-		must(t, testenv.Executable(w.store.Git.Program, []byte("#!/bin/sh\necho \"$*\" >> '"+log+"'\nexec '"+git+"' \"$@\"\n")))
+		testenv.Must(t, testenv.Executable(w.store.Git.Program, []byte("#!/bin/sh\necho \"$*\" >> '"+log+"'\nexec '"+git+"' \"$@\"\n")))
 		quietly := func(turns string) {
 			t.Helper()
-			must(t, os.WriteFile(log, nil, 0o600))
+			testenv.Must(t, os.WriteFile(log, nil, 0o600))
 			w.ends(tree, 0)
 			b, err := os.ReadFile(log)
 			for _, heavy := range []string{" add ", " write-tree", " read-tree", " update-index"} {
@@ -159,7 +159,7 @@ func TestTurnUnchanged(t *testing.T) {
 		w.write(tree.Path, "ignored", "x\n")
 		w.ends(tree, 7)
 		quietly("with a new file")
-		must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
+		testenv.Must(t, os.Remove(filepath.Join(tree.Path, "new.txt")))
 		w.ends(tree, 8)
 		w.git(tree.Path, "add", "--force", "ignored")
 		w.git(tree.Path, "commit", "--quiet", "--message", "ignored")

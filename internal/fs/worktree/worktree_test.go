@@ -24,7 +24,7 @@ func TestCreate(t *testing.T) {
 	w := newWorld(t, "re po\nline")
 	base := w.git(w.repo, "rev-parse", "HEAD")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(w.repo, "sub")})
-	must(t, err)
+	testenv.Must(t, err)
 	want := worktree.Tree{Path: filepath.Join(w.store.Dir, "bob"), Branch: "waggle/api/bob", Base: base, From: "main", Repo: w.repo, Common: filepath.Join(w.repo, ".git")}
 	if d := cmp.Diff(want, tree); d != "" {
 		t.Error(d)
@@ -47,7 +47,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	w.prints("", w.repo, "status", "--porcelain")
-	must(t, w.store.Remove(t.Context(), tree))
+	testenv.Must(t, w.store.Remove(t.Context(), tree))
 	w.quiet()
 }
 
@@ -153,7 +153,7 @@ func TestCreateRefuses(t *testing.T) {
 	dir := filepath.Dir(w.repo)
 	plain, bare, empty := filepath.Join(dir, "plain"), filepath.Join(dir, "bare"), filepath.Join(dir, "empty")
 	for _, d := range []string{plain, bare, empty} {
-		must(t, os.Mkdir(d, 0o755))
+		testenv.Must(t, os.Mkdir(d, 0o755))
 	}
 	w.git(bare, "init", "--quiet", "--bare")
 	w.git(empty, "init", "--quiet")
@@ -192,11 +192,11 @@ func TestFailedHook(t *testing.T) {
 	for owner, script := range map[string]string{"not today": "echo not today >&2; exit 1\n", "exit status 3": "echo generated >new.txt; exit 3\n"} {
 		w.hook("post-checkout", script)
 		tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: owner, Cwd: w.repo})
-		must(t, err)
+		testenv.Must(t, err)
 		if _, said, err := w.store.Prepared(tree); err != nil || said != owner || cwd != tree.Path {
 			t.Errorf("%s: %q, %v", owner, said, err)
 		}
-		must(t, os.RemoveAll(tree.Path))
+		testenv.Must(t, os.RemoveAll(tree.Path))
 		if err := w.store.Restore(t.Context(), tree); err != nil {
 			t.Error(err)
 		}
@@ -222,7 +222,7 @@ func TestFromWorktree(t *testing.T) {
 	w.write(mine, "topic.txt", "x")
 	tip := w.commit(mine, "topic")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(mine, "sub")})
-	must(t, err)
+	testenv.Must(t, err)
 	if tree.Base != tip || tree.From != "topic" || tree.Repo != mine || tree.Common != filepath.Join(w.repo, ".git") || cwd != filepath.Join(tree.Path, "sub") {
 		t.Errorf("%+v", tree)
 	}
@@ -245,7 +245,7 @@ func TestFullDisk(t *testing.T) {
 	fake := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf("#!/bin/sh\nfor a; do [ \"$a\" = add ] && { '%s' \"$@\"; echo 'fatal: write error: No space left on device' >&2; exit 128; }; done\nexec '%s' \"$@\"\n",
 		w.store.Git.Program, w.store.Git.Program)
-	must(t, testenv.Executable(fake, []byte(script)))
+	testenv.Must(t, testenv.Executable(fake, []byte(script)))
 	s := w.store
 	s.Git.Program = fake
 	if _, _, err := s.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo}); !errors.Is(err, worktree.ErrNoSpace) {
@@ -283,7 +283,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 	other := newWorld(t, "other")
 	noGit := append(slices.DeleteFunc(slices.Clone(w.env), func(v string) bool { return strings.HasPrefix(v, "PATH=") }), "PATH="+t.TempDir())
 	link := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(bob.Path, link))
+	testenv.Must(t, os.Symlink(bob.Path, link))
 	for _, c := range []struct {
 		name string
 		env  []string

@@ -108,7 +108,7 @@ func newWorld(t testing.TB) *world {
 // serve has the proxy serve a client at an address of its own.
 func (w *world) serve(name string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	w.wg.Go(func() { _ = w.proxy.Serve(l, name) })
 	w.t.Cleanup(func() { w.proxy.Close(); w.wg.Wait() })
 	return l.Addr().String()
@@ -116,7 +116,7 @@ func (w *world) serve(name string) string {
 
 func (w *world) listen(serve func(net.Conn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -146,13 +146,6 @@ func echo(c net.Conn) {
 		if _, err := io.WriteString(c, line); err != nil {
 			return
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -294,8 +287,8 @@ func TestHeld(t *testing.T) {
 					}
 					return
 				}
-				must(t, got.err)
-				must(t, says(got.conn))
+				testenv.Must(t, got.err)
+				testenv.Must(t, says(got.conn))
 				if got.conn != nil {
 					got.conn.Close()
 				}
@@ -323,7 +316,7 @@ func TestGrantReachesWhatWaits(t *testing.T) {
 		}
 		<-a.ctx.Done() // the client has given up the answer
 		if got.conn != nil {
-			must(t, says(got.conn))
+			testenv.Must(t, says(got.conn))
 			got.conn.Close()
 		}
 	}
@@ -338,8 +331,8 @@ func TestRevokeCuts(t *testing.T) {
 		w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
 		for _, open := range []func(string, string) (net.Conn, error){connect, socks} {
 			c, err := open(w.addr, "api.example.com:443")
-			must(t, err)
-			must(t, says(c))
+			testenv.Must(t, err)
+			testenv.Must(t, says(c))
 			start := time.Now()
 			w.proxy.Grant(next)
 			if _, err := c.Read(make([]byte, 1)); err == nil {
@@ -436,9 +429,9 @@ func TestHangUp(t *testing.T) {
 		"\x05\x01\x00\x05\x01\x00\x03\x0da.example.com\x01\xbb",
 	} {
 		c, err := net.Dial("tcp", w.addr)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = io.WriteString(c, send)
-		must(t, err)
+		testenv.Must(t, err)
 		a := <-w.asks
 		c.Close()
 		<-a.ctx.Done()
@@ -452,7 +445,7 @@ func TestHangUp(t *testing.T) {
 // call has the proxy serve one command. end ends it.
 func (w *world) call(name string) (addr string, end func()) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(w.t, err)
+	testenv.Must(w.t, err)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = w.proxy.ServeCall(l, name, nil) }()
 	end = func() { l.Close(); <-done }
@@ -482,7 +475,7 @@ func TestAskedOnce(t *testing.T) {
 
 	giveUp := func(target string) ask {
 		c, err := net.Dial("tcp", addr)
-		must(t, err)
+		testenv.Must(t, err)
 		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", target)
 		a := <-w.asks
 		c.Close()
@@ -534,11 +527,11 @@ func TestClose(t *testing.T) {
 	w := newWorld(t)
 	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
 	c, err := connect(w.addr, "api.example.com:443")
-	must(t, err)
+	testenv.Must(t, err)
 	defer c.Close()
 	held := try(connect, w.addr, "other.example.com:443")
 	<-w.asks
-	must(t, w.proxy.Close())
+	testenv.Must(t, w.proxy.Close())
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("what was open still speaks")
 	}
@@ -556,7 +549,7 @@ func TestEarlyBytes(t *testing.T) {
 	w := newWorld(t)
 	w.proxy.Grant([]proxy.Grant{{ID: "g", Host: "api.example.com"}})
 	c, err := connectWith(w.addr, "api.example.com:443", "early\n")
-	must(t, err)
+	testenv.Must(t, err)
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if got, err := bufio.NewReader(c).ReadString('\n'); got != "early\n" {
@@ -669,7 +662,7 @@ func TestNoClock(t *testing.T) {
 	defer p.Close()
 	p.Grant([]proxy.Grant{{Host: "example.com", Until: time.Now().Add(time.Hour)}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testenv.Must(t, err)
 	done := make(chan error, 1)
 	go func() { done <- p.Serve(l, "ada") }()
 	if c, err := connect(l.Addr().String(), "example.com:443"); err == nil {

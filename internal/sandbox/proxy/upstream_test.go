@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waggle/internal/sandbox/proxy"
+	"waggle/internal/test/testenv"
 )
 
 // behind is a world whose machine reaches hosts by a proxy of its own, which the variable names. dialled has what was
@@ -60,7 +61,7 @@ func TestUpstream(t *testing.T) {
 					return []string{"ALL_PROXY=" + scheme + "://" + addr, "NO_PROXY=elsewhere.example.com"}
 				}, far.addr)
 				c, err := open(w.addr, "host.example.com:80")
-				must(t, err)
+				testenv.Must(t, err)
 				if c != nil {
 					if _, err := fmt.Fprintln(c, "hello"); err != nil {
 						t.Error(err)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"waggle/internal/test/testenv"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -47,9 +49,7 @@ func TestFilter(t *testing.T) {
 		{"keys", true, unix.AUDIT_ARCH_X86_64, unix.SYS_KEYCTL, [2]uint32{}, refused(unix.EPERM)},
 	} {
 		vm, err := bpf.NewVM(assemble(callRules(tc.sockets), unix.AUDIT_ARCH_X86_64))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		data := make([]byte, 64)
 		binary.BigEndian.PutUint32(data[offNr:], tc.nr)
 		binary.BigEndian.PutUint32(data[offArch:], tc.arch)

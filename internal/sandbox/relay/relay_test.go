@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/internal/sandbox/relay"
+	"waggle/internal/test/testenv"
 )
 
 // A configuration of any size fits into words that the kernel takes, and is not taken
@@ -17,9 +18,7 @@ func TestArgs(t *testing.T) {
 		c.Readable = append(c.Readable, "/home/ada/"+strings.Repeat("x", 60))
 	}
 	args, err := c.Args()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	end := slices.Index(args, "--")
 	if !slices.Equal(args[end+1:], c.Argv) || args[0] != "run" {
 		t.Errorf("the command is %q", args[end+1:])

@@ -156,7 +156,7 @@ func (d *drama) begin() {
 	d.t.Logf("then: waggle %v", again)
 	if again[0] == "up" { // another team, whose work is its own
 		for _, f := range []string{"ran", "finished"} {
-			must(d.t, os.RemoveAll(filepath.Join(d.dir, f)))
+			testenv.Must(d.t, os.RemoveAll(filepath.Join(d.dir, f)))
 		}
 	}
 	d.waggle(fine, again...)
@@ -330,7 +330,7 @@ func (d *drama) dry(was *picture) {
 	d.t.Helper()
 	out, _ := d.waggle(fine, "resume", "--plan", "--json")
 	var p supervise.ResumePlan
-	must(d.t, json.Unmarshal([]byte(out), &p))
+	testenv.Must(d.t, json.Unmarshal([]byte(out), &p))
 	if p.Led || len(p.Members) != len(was.members) {
 		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))
 	}

@@ -69,11 +69,11 @@ func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	t.Helper()
 	testenv.Long(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	bin, err := exec.LookPath("waggle")
-	must(t, err)
+	testenv.Must(t, err)
 	self, err := spawn.Identify(os.Getpid())
-	must(t, err)
+	testenv.Must(t, err)
 	marks.Lock()
 	marks.n++
 	mark := spawn.Mark{PID: self.PID, Start: self.Start, Run: 1_000_000 + marks.n}
@@ -84,13 +84,13 @@ func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 		"NO_COLOR=1", "WAGGLE_COMMAND=" + mark.String()}
 	c.env = append(append(c.env, testenv.Race()...), "WAGGLE_WORKTREES="+filepath.Join(dir, "trees"))
 	for _, d := range []string{c.dir, root, filepath.Join(dir, "home")} {
-		must(t, os.MkdirAll(d, 0o700))
+		testenv.Must(t, os.MkdirAll(d, 0o700))
 	}
 	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: home.Home{Path: state}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: bin, Version: "test", PID: os.Getpid()}
 	c.write("waggle.yaml", file)
 	c.write("work", fmt.Sprintf(workScript, c.dir))
-	must(t, os.Symlink("work", filepath.Join(c.dir, "ask"))) // the same, and no rule allows it
+	testenv.Must(t, os.Symlink("work", filepath.Join(c.dir, "ask"))) // the same, and no rule allows it
 	t.Cleanup(c.close)
 	return c
 }
@@ -106,14 +106,7 @@ echo "$1" >>finished
 
 func (c *crew) write(name, text string) {
 	c.t.Helper()
-	must(c.t, testenv.Executable(filepath.Join(c.dir, name), []byte(text)))
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(c.t, testenv.Executable(filepath.Join(c.dir, name), []byte(text)))
 }
 
 // between draws a number.
@@ -136,16 +129,16 @@ type call struct {
 func (c *crew) start(args ...string) *call {
 	c.t.Helper()
 	f, err := os.CreateTemp(c.dir, ".out-*")
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	defer f.Close()
 	e, err := os.Create(f.Name() + ".err")
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	defer e.Close()
 	p := &call{c: c, args: args, out: f.Name(), done: make(chan struct{})}
 	p.cmd = exec.Command(c.bin, args...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = c.env, c.dir, f, e
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	must(c.t, p.cmd.Start())
+	testenv.Must(c.t, p.cmd.Start())
 	c.running.Go(func() {
 		_ = p.cmd.Wait() // its state says it
 		close(p.done)
@@ -165,9 +158,9 @@ func (p *call) wait() (code int, stdout, stderr string) {
 		p.c.t.Fatalf("waggle %v does not end\n%s", p.args, stderr)
 	}
 	out, err := os.ReadFile(p.out)
-	must(p.c.t, err)
+	testenv.Must(p.c.t, err)
 	talk, err := os.ReadFile(p.out + ".err")
-	must(p.c.t, err)
+	testenv.Must(p.c.t, err)
 	return p.cmd.ProcessState.ExitCode(), string(out), string(talk)
 }
 
@@ -190,7 +183,7 @@ func (c *crew) state() *operator.State {
 	if operator.Unled(err) {
 		return nil
 	}
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	return s
 }
 
@@ -198,7 +191,7 @@ func (c *crew) state() *operator.State {
 func (c *crew) processes() []spawn.Marked {
 	c.t.Helper()
 	all, err := spawn.AllMarked()
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	return slices.DeleteFunc(all, func(m spawn.Marked) bool { return len(m.Commands) == 0 || m.Commands[0] != c.mark })
 }
 
@@ -290,7 +283,7 @@ func (c *crew) lines(name string) map[string]int {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	n := map[string]int{}
 	for _, l := range strings.Fields(string(b)) {
 		n[l]++
@@ -346,10 +339,10 @@ func (c *crew) clean() (orphans int) {
 	c.t.Helper()
 	left := c.processes()
 	laid, err := filepath.Glob(filepath.Join(c.op.Home.Path, "teams", "*", "processes", "*.start.json"))
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, f := range laid { // nobody takes it, but for gc it is too young to say so
 		old := time.Now().Add(-time.Hour)
-		must(c.t, os.Chtimes(f, old, old))
+		testenv.Must(c.t, os.Chtimes(f, old, old))
 	}
 	cleaned, _ := c.waggle(fine, "gc", "--yes")
 	if rest := c.processes(); len(rest) > 0 {
@@ -357,7 +350,7 @@ func (c *crew) clean() (orphans int) {
 	}
 	out, _ := c.waggle(fine, "gc", "--json")
 	var found struct{ Found []json.RawMessage }
-	must(c.t, json.Unmarshal([]byte(out), &found))
+	testenv.Must(c.t, json.Unmarshal([]byte(out), &found))
 	if len(found.Found) > 0 {
 		c.t.Errorf("gc --yes said %s\nand has left %s", cleaned, out)
 	}

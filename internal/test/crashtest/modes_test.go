@@ -129,6 +129,6 @@ func (m mode) kept(d *drama) {
 			d.written = map[string]string{}
 		}
 		d.written[path] = want
-		must(d.t, os.WriteFile(path, []byte(want), 0o600))
+		testenv.Must(d.t, os.WriteFile(path, []byte(want), 0o600))
 	}
 }

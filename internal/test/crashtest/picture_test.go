@@ -10,6 +10,7 @@ import (
 
 	"waggle/boxes"
 	"waggle/control"
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/protocol"
@@ -59,7 +60,7 @@ func (c *crew) picture() *picture {
 	for _, m := range s.Lead.Live() {
 		p.members[m.Instance] = m
 		w, err := s.Worker(m.Instance)
-		must(c.t, err)
+		testenv.Must(c.t, err)
 		p.member(m, w, s.Lead)
 		p.mail(c, m.Name, w.Owns)
 	}
@@ -81,21 +82,21 @@ func (c *crew) picture() *picture {
 		p.unproved = append(p.unproved, fmt.Sprintf("%+v", u))
 	}
 	reg, err := team.Open(c.op.Root, c.name, team.Options{})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	cfg, err := reg.Load(ctx)
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, n := range cfg.Present() {
 		p.listed[n] = true
 	}
 	board, err := task.Open(c.op.Root.TasksDir(c.name), c.name, task.Options{})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	tasks, _, err := board.All(ctx)
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, t := range tasks {
 		p.board[t.ID] = t
 	}
 	recs, err := s.Records()
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, r := range recs {
 		p.count(c, r.Record)
 	}
@@ -130,12 +131,12 @@ func (p *picture) member(m *control.Member, w *control.Worker, lead *control.Lea
 func (p *picture) mail(c *crew, name protocol.MemberName, owns func(string) bool) {
 	c.t.Helper()
 	b, err := boxes.Of(c.op.Root, c.name).Open(name, mailbox.Options{})
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	list, err := b.Entries(context.Background())
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	p.entries[name] = map[string]bool{}
 	for _, e := range list {
-		must(c.t, e.Err)
+		testenv.Must(c.t, e.Err)
 		p.entries[name][e.ID.String()] = owns(e.ID.String())
 	}
 }
@@ -148,7 +149,7 @@ func (p *picture) count(c *crew, r journal.Record) {
 	}
 	switch r.Kind {
 	case record.KindTaken, record.KindStarted:
-		must(c.t, json.Unmarshal(r.Body, &b))
+		testenv.Must(c.t, json.Unmarshal(r.Body, &b))
 	default:
 		return
 	}

@@ -50,7 +50,7 @@ type window struct {
 func files(suffix string) func(*crew, *records) bool {
 	return func(c *crew, _ *records) bool {
 		found, err := filepath.Glob(filepath.Join(c.op.Home.Path, "teams", "*", "processes", "*"+suffix))
-		must(c.t, err)
+		testenv.Must(c.t, err)
 		return len(found) > 0
 	}
 }

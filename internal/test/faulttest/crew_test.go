@@ -126,13 +126,13 @@ func newCrew(t *testing.T) *crew {
 	t.Helper()
 	testenv.Long(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, d := range []string{"root", "state", "work"} {
-		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
+		testenv.Must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
 	}
 	script := fmt.Sprintf("#!/bin/sh\necho \"$1\" >>'%s/work/ran'\n", dir)
-	must(t, testenv.Executable(filepath.Join(dir, "work", "done"), []byte(script)))
-	must(t, os.Symlink("done", filepath.Join(dir, "work", "ask"))) // the same, and no rule allows it
+	testenv.Must(t, testenv.Executable(filepath.Join(dir, "work", "done"), []byte(script)))
+	testenv.Must(t, os.Symlink("done", filepath.Join(dir, "work", "ask"))) // the same, and no rule allows it
 	c := &crew{t: t, name: "crew", dir: dir, kept: make(chan error, 1), log: &locked{}}
 	root := filepath.Join(dir, "root")
 	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: filepath.Join(dir, "state")},
@@ -140,9 +140,9 @@ func newCrew(t *testing.T) *crew {
 		Log: slog.New(slog.NewTextHandler(c.log, nil))}
 	crews.Store(dir, c)
 	f, err := teamfile.ParseFile(filepath.Join(dir, "work", "waggle.yaml"), []byte(file))
-	must(t, err)
+	testenv.Must(t, err)
 	s, err := supervise.Of(c.op).Prepare(t.Context(), f, false, nil)
-	must(t, err)
+	testenv.Must(t, err)
 	c.fill(s)
 	up := make(chan struct{})
 	go func() {
@@ -165,7 +165,7 @@ func newCrew(t *testing.T) *crew {
 func (c *crew) fill(s *operator.State) {
 	drafts := slices.Repeat([]journal.Draft{{Kind: record.KindCheckpoint, Body: struct{}{}}}, 1000)
 	_, err := s.Journal.Append(c.t.Context(), journal.Writer{Operator: true, PID: c.op.PID}, func() ([]journal.Draft, error) { return drafts, nil })
-	must(c.t, err)
+	testenv.Must(c.t, err)
 }
 
 // end ends the team, wherever it is.
@@ -273,15 +273,8 @@ func (c *crew) done(j job) bool {
 // forget removes snapshots, so that they are written again.
 func (c *crew) forget() {
 	found, err := filepath.Glob(filepath.Join(c.dir, "state", "*", "*", "journal", "*", "snapshot-*"))
-	must(c.t, err)
+	testenv.Must(c.t, err)
 	for _, f := range found {
-		must(c.t, os.Remove(f))
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+		testenv.Must(c.t, os.Remove(f))
 	}
 }

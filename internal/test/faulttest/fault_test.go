@@ -128,7 +128,7 @@ func (c *crew) check(jobs []job) {
 		}
 	}
 	ms, err := mail.Of(c.op).Messages(t.Context(), c.name, false)
-	must(t, err)
+	testenv.Must(t, err)
 	said := map[string]int{}
 	for _, m := range ms {
 		said[m.MsgID]++
@@ -139,12 +139,12 @@ func (c *crew) check(jobs []job) {
 		}
 	}
 	v, err := inspect.Of(c.op).Verify(t.Context(), string(c.name))
-	must(t, err)
+	testenv.Must(t, err)
 	for _, p := range v.Problems {
 		t.Errorf("audit: %s", p)
 	}
 	st, err := inspect.Of(c.op).Status(t.Context(), c.name)
-	must(t, err)
+	testenv.Must(t, err)
 	if !st.Leader.Led || st.Gone != nil || st.Room != nil || st.Broken != nil || st.Damage != nil {
 		t.Errorf("%+v", st)
 	}

@@ -41,18 +41,18 @@ func newPlace(t *testing.T) place {
 	t.Helper()
 	p := place{root: team.Root{Path: t.TempDir()}}
 	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, team.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	_, _, err = tm.Add(t.Context(), team.Member{Name: "tester"}, false)
-	must(t, err)
+	testenv.Must(t, err)
 	p.inbox = filepath.Join(tm.InboxesDir(), "tester.json")
 	b, err := open(tm.InboxesDir(), mailbox.Options{})
-	must(t, err)
-	must(t, b.Append(t.Context(), mail("sender", 0)))
-	must(t, os.MkdirAll(p.root.TasksDir("api"), 0o700))
+	testenv.Must(t, err)
+	testenv.Must(t, b.Append(t.Context(), mail("sender", 0)))
+	testenv.Must(t, os.MkdirAll(p.root.TasksDir("api"), 0o700))
 	l, err := task.Open(p.root.TasksDir("api"), "api", task.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = l.Create(t.Context(), task.Task{Subject: "work"})
-	must(t, err)
+	testenv.Must(t, err)
 	return p
 }
 
@@ -116,7 +116,7 @@ func TestDeadHolderOfOurs(t *testing.T) {
 			if line := h.line(); line != "locked" {
 				t.Fatalf("%s: %q", path, line)
 			}
-			must(t, h.Process.Kill())
+			testenv.Must(t, h.Process.Kill())
 			_ = h.Wait()
 			if _, err := os.Lstat(path + ".lock"); err != nil {
 				t.Fatalf("%s: the dead holder left no lock: %v", path, err)
@@ -142,7 +142,7 @@ func TestDeadForeignHolder(t *testing.T) {
 				if line := h.line(); line != "locked" {
 					t.Fatalf("%s: %q", path, line)
 				}
-				must(t, h.Process.Kill())
+				testenv.Must(t, h.Process.Kill())
 				_ = h.Wait()
 				began := time.Now()
 				var locked *atomicfile.LockedError
@@ -150,12 +150,12 @@ func TestDeadForeignHolder(t *testing.T) {
 					t.Errorf("%s broke a fresh lock of %s: %v", op, path, err)
 				}
 				if testenv.Soak() {
-					must(t, p.do(op, task.Options{Deadline: deadline}))
+					testenv.Must(t, p.do(op, task.Options{Deadline: deadline}))
 					testenv.Measured(t, "%s after a dead Node holder: waited %v for a stale time of 10 s", op, time.Since(began).Round(100*time.Millisecond))
 					continue
 				}
 				past := time.Now().Add(-11 * time.Second)
-				must(t, os.Chtimes(path+".lock", past, past))
+				testenv.Must(t, os.Chtimes(path+".lock", past, past))
 				if err := p.do(op, task.Options{Deadline: quick}); err != nil {
 					t.Errorf("%s after an abandoned lock of %s: %v", op, path, err)
 				}
@@ -207,7 +207,7 @@ func TestLiveHolder(t *testing.T) {
 			if err := h.Wait(); err != nil {
 				t.Errorf("the holder lost its lock: %v", err)
 			}
-			must(t, p.do("append", task.Options{Deadline: deadline}))
+			testenv.Must(t, p.do("append", task.Options{Deadline: deadline}))
 		})
 	}
 }
@@ -219,9 +219,9 @@ func TestEveryAcquireHasADeadline(t *testing.T) {
 	short := task.Options{Deadline: 50 * time.Millisecond, Stale: time.Hour}
 	for name, ops := range p.locks() {
 		path := p.path(name)
-		must(t, os.Mkdir(path+".lock", 0o777))
+		testenv.Must(t, os.Mkdir(path+".lock", 0o777))
 		before, err := os.ReadFile(path)
-		must(t, err)
+		testenv.Must(t, err)
 		for _, op := range ops {
 			var locked *atomicfile.LockedError
 			if err := p.do(op, short); !errors.As(err, &locked) || locked.Holder == "" || locked.Path == "" {
@@ -229,17 +229,17 @@ func TestEveryAcquireHasADeadline(t *testing.T) {
 			}
 		}
 		after, err := os.ReadFile(path)
-		must(t, err)
+		testenv.Must(t, err)
 		if string(before) != string(after) {
 			t.Errorf("%s was changed without its lock", path)
 		}
-		must(t, os.Remove(path+".lock"))
+		testenv.Must(t, os.Remove(path+".lock"))
 	}
 	// A reader needs the lock only to repair.
-	must(t, os.WriteFile(p.inbox, []byte("[{"), 0o600))
-	must(t, os.Mkdir(p.inbox+".lock", 0o777))
+	testenv.Must(t, os.WriteFile(p.inbox, []byte("[{"), 0o600))
+	testenv.Must(t, os.Mkdir(p.inbox+".lock", 0o777))
 	b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{Deadline: short.Deadline, Stale: short.Stale})
-	must(t, err)
+	testenv.Must(t, err)
 	var locked *atomicfile.LockedError
 	if _, err := b.Entries(t.Context()); !errors.As(err, &locked) {
 		t.Errorf("a repair under a foreign lock: %v", err)
@@ -253,11 +253,11 @@ func TestEveryAcquireHasADeadline(t *testing.T) {
 	if _, err := atomicfile.Flock(t.Context(), path, atomicfile.Options{Deadline: short.Deadline, Stale: short.Stale}); !errors.As(err, &locked) {
 		t.Errorf("a flock: %v", err)
 	}
-	must(t, held.Process.Kill())
+	testenv.Must(t, held.Process.Kill())
 	_ = held.Wait()
 	release, err := atomicfile.Flock(t.Context(), path, atomicfile.Options{Deadline: quick})
-	must(t, err)
-	must(t, release())
+	testenv.Must(t, err)
+	testenv.Must(t, release())
 }
 
 // flock holds a flock until it is killed.

@@ -34,7 +34,7 @@ func through(tool string, args ...string) func(*testing.T, *rand.Rand, string, [
 		}
 		cmd := exec.Command(tool, args...)
 		in, err := os.Open(path)
-		must(t, err)
+		testenv.Must(t, err)
 		defer in.Close()
 		cmd.Stdin = in
 		out, err := cmd.Output()
@@ -54,7 +54,7 @@ func elements(change func(*rand.Rand, []json.RawMessage) []json.RawMessage) func
 			return nil
 		}
 		out, err := json.MarshalIndent(change(r, list), "", "  ")
-		must(t, err)
+		testenv.Must(t, err)
 		return out
 	}
 }
@@ -137,11 +137,11 @@ var rewrites = []rewrite{
 func put(t *testing.T, r *rand.Rand, path string, data []byte) {
 	t.Helper()
 	if r.IntN(2) == 0 {
-		must(t, os.WriteFile(path, data, 0o644))
+		testenv.Must(t, os.WriteFile(path, data, 0o644))
 		return
 	}
-	must(t, os.WriteFile(path+".mv", data, 0o644))
-	must(t, os.Rename(path+".mv", path))
+	testenv.Must(t, os.WriteFile(path+".mv", data, 0o644))
+	testenv.Must(t, os.Rename(path+".mv", path))
 }
 
 // cursor is a mailbox, its receiver, and what was sent.
@@ -153,8 +153,8 @@ type cursor struct {
 
 func newCursor(t *testing.T, o mailbox.Options) *cursor {
 	b, err := open(t.TempDir(), o)
-	must(t, err)
-	must(t, os.WriteFile(b.Path(), []byte("[]"), 0o600))
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(b.Path(), []byte("[]"), 0o600))
 	return &cursor{b: b, taken: newReceiver()}
 }
 
@@ -169,7 +169,7 @@ func (c *cursor) send(t *testing.T) {
 	case 3:
 		e.Text = "[" + e.Text + "]"
 	}
-	must(t, c.b.Append(t.Context(), e))
+	testenv.Must(t, c.b.Append(t.Context(), e))
 	c.sent = append(c.sent, c.label(e.Text))
 }
 
@@ -224,7 +224,7 @@ func TestCursorOutlastsRewrites(t *testing.T) {
 						c.check(t, "before")
 					}
 					data, err := os.ReadFile(c.b.Path())
-					must(t, err)
+					testenv.Must(t, err)
 					if out := rw.make(t, r, c.b.Path(), slices.Clone(data)); out != nil {
 						put(t, r, c.b.Path(), out)
 					}
@@ -256,7 +256,7 @@ func TestCursorOutlastsAnything(t *testing.T) {
 			case 1:
 				rw := rewrites[r.IntN(len(rewrites))]
 				data, err := os.ReadFile(c.b.Path())
-				must(t, err)
+				testenv.Must(t, err)
 				if rw.name == "a big one in front" && len(data) > 1<<20 {
 					continue
 				}
@@ -286,12 +286,12 @@ func TestCursorAfterGarbage(t *testing.T) {
 		c := newCursor(t, mailbox.Options{Report: func(r mailbox.Report) { reports = append(reports, r) }})
 		c.send(t)
 		c.check(t, name)
-		must(t, os.WriteFile(c.b.Path(), []byte(garbage), 0o600))
+		testenv.Must(t, os.WriteFile(c.b.Path(), []byte(garbage), 0o600))
 		c.check(t, name)
 		c.send(t)
 		c.check(t, name)
 		kept, err := filepath.Glob(c.b.Path() + ".corrupt-*")
-		must(t, err)
+		testenv.Must(t, err)
 		if len(reports) != 1 || len(kept) != 1 {
 			t.Errorf("%s: reports %v, kept %v", name, reports, kept)
 		}

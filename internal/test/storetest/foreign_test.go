@@ -202,7 +202,7 @@ func TestShellAppends(t *testing.T) {
 	count := testenv.Scale(50, 2000)
 	const script = `for ((i = 0; i < $2; i++)); do echo '{"from":"'$1'","text":"'$1/$i'","timestamp":"2026-11-20T18:15:43.000Z","read":false}' >> "$3"; done`
 	b, err := openIn(mailbox.JSONL, dir, mailbox.Options{Retention: mailbox.Prune})
-	must(t, err)
+	testenv.Must(t, err)
 	r := &foreignRun{dir: dir, acked: map[string]bool{}, ours: map[string]bool{}, taken: newReceiver()}
 	ctx, stop := context.WithCancel(t.Context())
 	polled := make(chan error, 1)
@@ -217,11 +217,11 @@ func TestShellAppends(t *testing.T) {
 	for name, p := range senders {
 		r.hear(name, p, "done")
 		if strings.HasPrefix(name, "sh") {
-			must(t, p.Wait())
+			testenv.Must(t, p.Wait())
 		}
 	}
 	stop()
-	must(t, <-polled)
+	testenv.Must(t, <-polled)
 	r.taken.pass(t, b)
 	for name := range senders {
 		for i := range count {
@@ -282,8 +282,8 @@ func foreignCount() int { return testenv.Scale(20, 1000) }
 
 func (r *foreignRun) run(t *testing.T) {
 	b, err := open(r.dir, mailbox.Options{Report: func(rep mailbox.Report) { r.reports = append(r.reports, rep) }})
-	must(t, err)
-	must(t, os.WriteFile(b.Path(), []byte("[]"), 0o600))
+	testenv.Must(t, err)
+	testenv.Must(t, os.WriteFile(b.Path(), []byte("[]"), 0o600))
 	careless := map[string]*process{"jq": jq(t, r.dir, r.lock), "truncate": child{Role: "truncate", Dir: r.dir, Lock: r.lock}.start(t)}
 	senders := map[string]*process{}
 	for i := range 4 {
@@ -301,12 +301,12 @@ func (r *foreignRun) run(t *testing.T) {
 	for name, p := range careless {
 		p.in.Close()
 		if name == "jq" {
-			must(t, os.WriteFile(filepath.Join(r.dir, "stop"), nil, 0o600))
+			testenv.Must(t, os.WriteFile(filepath.Join(r.dir, "stop"), nil, 0o600))
 		}
 		for _, line := range p.rest() {
 			_, r.rewrites[name], _ = strings.Cut(line, " ")
 		}
-		must(t, p.Wait())
+		testenv.Must(t, p.Wait())
 	}
 	for name, p := range senders {
 		p.in.Close()
@@ -316,11 +316,11 @@ func (r *foreignRun) run(t *testing.T) {
 		}
 	}
 	stop()
-	must(t, <-polled)
+	testenv.Must(t, <-polled)
 	r.taken.pass(t, b) // what came after the last pass
 	for _, raw := range validArray(t, b.Path()) {
 		e, err := protocol.ParseEnvelope(raw)
-		must(t, err)
+		testenv.Must(t, err)
 		r.present[e.Text]++
 		if !e.Read {
 			t.Errorf("%s was not marked read", e.Text)
@@ -362,7 +362,7 @@ func (r *foreignRun) poll(ctx context.Context, b *mailbox.Box) error {
 func (r *receiver) pass(t *testing.T, b *mailbox.Box) {
 	t.Helper()
 	p := poll.Poller{Name: "tester", Box: b, Machine: r, Mark: true}
-	must(t, p.Pass(t.Context()))
+	testenv.Must(t, p.Pass(t.Context()))
 }
 
 func (r *foreignRun) check(t *testing.T) {

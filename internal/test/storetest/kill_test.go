@@ -132,12 +132,12 @@ func (a *appends) prepare(t *testing.T, n int) child {
 		a.dir, a.want = t.TempDir(), map[string]int{} // a small file is changed faster
 		if a.before > 0 {
 			b, err := openIn(a.layout, a.dir, mailbox.Options{})
-			must(t, err)
+			testenv.Must(t, err)
 			var list []protocol.Envelope
 			for i := range a.before {
 				list = append(list, mail("before", i))
 			}
-			must(t, b.Append(t.Context(), list...))
+			testenv.Must(t, b.Append(t.Context(), list...))
 			a.want["before"] = a.before
 		}
 	}
@@ -169,8 +169,8 @@ func (a *appends) check(t *testing.T, said []string) {
 
 func (a *appends) next(t *testing.T) {
 	b, err := openIn(a.layout, a.dir, mailbox.Options{Deadline: quick})
-	must(t, err)
-	must(t, b.Append(t.Context(), mail("next", a.want["next"])))
+	testenv.Must(t, err)
+	testenv.Must(t, b.Append(t.Context(), mail("next", a.want["next"])))
 	a.want["next"]++
 }
 
@@ -220,13 +220,13 @@ func (m *marks) prepare(t *testing.T, n int) child {
 	if len(m.unread) < markable/2 {
 		m.dir, m.unread, m.all = t.TempDir(), nil, markable
 		b, err := openIn(m.layout, m.dir, mailbox.Options{})
-		must(t, err)
+		testenv.Must(t, err)
 		var list []protocol.Envelope
 		for i := range markable {
 			list = append(list, mail(fmt.Sprint("sender", n), i))
 			m.unread = append(m.unread, list[i].Text)
 		}
-		must(t, b.Append(t.Context(), list...))
+		testenv.Must(t, b.Append(t.Context(), list...))
 	}
 	return child{Role: role, Dir: m.dir, Layout: m.layout}
 }
@@ -256,10 +256,10 @@ func (m *marks) check(t *testing.T, said []string) {
 
 func (m *marks) next(t *testing.T) {
 	b, err := openIn(m.layout, m.dir, mailbox.Options{Retention: m.retention, Deadline: quick})
-	must(t, err)
+	testenv.Must(t, err)
 	list, err := b.Unread(t.Context())
-	must(t, err)
-	must(t, b.MarkRead(t.Context(), list[0].ID))
+	testenv.Must(t, err)
+	testenv.Must(t, b.MarkRead(t.Context(), list[0].ID))
 	m.unread = m.unread[1:]
 }
 
@@ -301,14 +301,14 @@ func newTakes(t *testing.T) victims { return &takes{dir: t.TempDir()} }
 
 func (k *takes) prepare(t *testing.T, n int) child {
 	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Retention: mailbox.Prune})
-	must(t, err)
+	testenv.Must(t, err)
 	if n == 0 { // a victim that dies before its first message leaves a mailbox all the same
-		must(t, b.Append(t.Context(), mail("first", 0)))
+		testenv.Must(t, b.Append(t.Context(), mail("first", 0)))
 	}
 	list, err := b.Entries(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, e := range list {
-		must(t, b.MarkRead(t.Context(), e.ID))
+		testenv.Must(t, b.MarkRead(t.Context(), e.ID))
 	}
 	k.sender = fmt.Sprint("victim", n)
 	return child{Role: "take", Dir: k.dir, Sender: k.sender}
@@ -335,8 +335,8 @@ func (k *takes) check(t *testing.T, said []string) {
 
 func (k *takes) next(t *testing.T) {
 	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Deadline: quick})
-	must(t, err)
-	must(t, b.Append(t.Context(), mail("next", k.more)))
+	testenv.Must(t, err)
+	testenv.Must(t, b.Append(t.Context(), mail("next", k.more)))
 	k.more++
 }
 
@@ -373,7 +373,7 @@ func (c *configs) prepare(t *testing.T, n int) child {
 		c.root, c.have = team.Root{Path: t.TempDir()}, nil
 		var err error
 		c.tm, err = team.Create(t.Context(), c.root, team.Config{Name: "api"}, team.Options{Deadline: quick})
-		must(t, err)
+		testenv.Must(t, err)
 		c.have = append(c.have, string(protocol.Lead))
 	}
 	c.sender = fmt.Sprint("victim", n)
@@ -382,7 +382,7 @@ func (c *configs) prepare(t *testing.T, n int) child {
 
 func (c *configs) check(t *testing.T, said []string) {
 	cfg, err := c.tm.Load(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	if p := cfg.Problems(); len(p) > 0 {
 		t.Errorf("problems: %q", p)
 	}
@@ -406,9 +406,9 @@ func (c *configs) next(t *testing.T) {
 	name := fmt.Sprint("next", c.extra)
 	c.extra++
 	tm, err := team.Open(c.root, "api", team.Options{Deadline: quick})
-	must(t, err)
+	testenv.Must(t, err)
 	_, _, err = tm.Add(t.Context(), team.Member{Name: protocol.MemberName(name)}, false)
-	must(t, err)
+	testenv.Must(t, err)
 	c.have = append(c.have, name)
 }
 
@@ -442,14 +442,14 @@ func newTasks(*testing.T) victims { return &tasks{} }
 
 func (k *tasks) list(t *testing.T) *task.List {
 	l, err := task.Open(k.dir, "api", task.Options{Deadline: quick})
-	must(t, err)
+	testenv.Must(t, err)
 	return l
 }
 
 func (k *tasks) prepare(t *testing.T, n int) child {
 	if n%10 == 0 {
 		k.dir, k.have, k.given = filepath.Join(t.TempDir(), "tasks", "api"), map[task.ID]string{}, map[task.ID]bool{}
-		must(t, os.MkdirAll(k.dir, 0o700))
+		testenv.Must(t, os.MkdirAll(k.dir, 0o700))
 		k.add(t, "first")
 	}
 	k.sender = fmt.Sprint("victim", n)
@@ -458,7 +458,7 @@ func (k *tasks) prepare(t *testing.T, n int) child {
 
 func (k *tasks) add(t *testing.T, subject string) {
 	made, err := k.list(t).Create(t.Context(), task.Task{Subject: subject})
-	must(t, err)
+	testenv.Must(t, err)
 	if k.given[made.ID] {
 		t.Errorf("id %s was given twice", made.ID)
 	}
@@ -467,7 +467,7 @@ func (k *tasks) add(t *testing.T, subject string) {
 
 func (k *tasks) check(t *testing.T, said []string) {
 	all, problems, err := k.list(t).All(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	if len(problems) > 0 {
 		t.Errorf("problems: %q", problems)
 	}
@@ -546,7 +546,7 @@ func newClaims(*testing.T) victims { return &claims{owner: map[task.ID]string{}}
 
 func (c *claims) prepare(t *testing.T, n int) child {
 	c.dir = filepath.Join(t.TempDir(), "tasks", "api")
-	must(t, os.MkdirAll(c.dir, 0o700))
+	testenv.Must(t, os.MkdirAll(c.dir, 0o700))
 	c.have, c.given, c.owner = map[task.ID]string{}, map[task.ID]bool{}, map[task.ID]string{}
 	for range 20 {
 		c.add(t, "work")
@@ -573,7 +573,7 @@ func (c *claims) check(t *testing.T, said []string) {
 		}
 	}
 	all, problems, err := c.list(t).All(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	if len(problems) > 0 || len(all) != len(c.have) {
 		t.Errorf("%d tasks, problems %q", len(all), problems)
 	}
@@ -600,5 +600,5 @@ func (c *claims) next(t *testing.T) {
 		t.Description = "who had it is dead"
 		return nil
 	})
-	must(t, err)
+	testenv.Must(t, err)
 }

@@ -78,9 +78,9 @@ type process struct {
 func (c child) start(t testing.TB) *process {
 	t.Helper()
 	args, err := json.Marshal(c)
-	must(t, err)
+	testenv.Must(t, err)
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+string(args))
 	return start(t, cmd)
@@ -99,11 +99,11 @@ func node(t testing.TB, script string, args ...string) *process {
 func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
+	testenv.Must(t, err)
 	cmd.Stderr = os.Stderr
-	must(t, cmd.Start())
+	testenv.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
@@ -139,13 +139,6 @@ func untilKilled(t *testing.T, c child, r *rand.Rand) []string {
 	return said
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func random(t *testing.T) *rand.Rand { return rand.New(rand.NewPCG(testenv.Seed(t), 0)) }
 
 // deadline is for processes on a machine with other things to do.
@@ -173,7 +166,7 @@ func envelopes(t testing.TB, l mailbox.Layout, dir string) (list []protocol.Enve
 		raws = validArray(t, path)
 	} else {
 		data, err := os.ReadFile(path)
-		must(t, err)
+		testenv.Must(t, err)
 		for line := range bytes.Lines(data) {
 			if !json.Valid(line) || line[len(line)-1] != '\n' {
 				t.Fatalf("%s has a line that is not whole: %.500s", path, line)
@@ -195,7 +188,7 @@ func envelopes(t testing.TB, l mailbox.Layout, dir string) (list []protocol.Enve
 func validArray(t testing.TB, path string) []json.RawMessage {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	must(t, err)
+	testenv.Must(t, err)
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
 		t.Fatalf("%s is not a JSON array: %v\n%.500s", path, err, data)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"waggle/internal/test/protocoltest"
+	"waggle/internal/test/testenv"
 	"waggle/task"
 	"waggle/team"
 )
@@ -36,14 +37,10 @@ func TestMutations(t *testing.T) {
 	mutateTask(t, &b)
 	mutateStatus(t, &b)
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, []byte(b.String()), 0o666))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", file, diff)
 	}
@@ -123,9 +120,7 @@ func mutateRegistry(t *testing.T, b *strings.Builder) {
 	}
 	mutateKeys(t, b, "config.json", "team", text, read)
 	var shape struct{ Members []json.RawMessage }
-	if err := json.Unmarshal([]byte(text), &shape); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(text), &shape))
 	entry := string(shape.Members[0])
 	mutateKeys(t, b, "config.json", "member", entry, func(spoiled string) string {
 		return read(strings.Replace(text, entry, spoiled, 1))
@@ -153,18 +148,12 @@ func mutateStatus(t *testing.T, b *strings.Builder) {
 		CompletedAt: protocoltest.At, ErrorMessage: "no", Metrics: &task.Metrics{TokensUsed: 1, TasksCompleted: 2, AvgResponseTime: 3}}
 	filled(t, whole)
 	filled(t, *whole.Metrics)
-	if err := task.WriteState(dir, whole); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, task.WriteState(dir, whole))
 	path := filepath.Join(dir, "task-status.json")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mutateKeys(t, b, "task-status", "member", string(text), func(spoiled string) string {
-		if err := os.WriteFile(path, []byte(spoiled), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(spoiled), 0o600))
 		got, err := task.ReadState(dir)
 		var bad *task.CorruptError
 		switch {

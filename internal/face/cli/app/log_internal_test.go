@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"waggle/internal/test/testenv"
 )
 
 // TestLog: a person's stderr gets what is logged in words, and a file gets it as records.
@@ -20,13 +22,9 @@ func TestLog(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "log")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	(&App{Err: f}).log().Warn("worktree kept")
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Close())
 	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), "level=WARN msg=\"worktree kept\"") {
 		t.Errorf("%q, %v", b, err)
 	}
