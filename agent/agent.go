@@ -98,9 +98,9 @@ type Gate interface {
 	Question(ctx context.Context, q Question) (Answers, error)
 	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes on, the plan is
 	// taken back and the error is ErrWithdrawn.
-	Plan(ctx context.Context, plan string) (Answer, error)
+	Plan(ctx context.Context, plan string) (Decision, error)
 	// Network asks for access to a host, "example.com" or "example.com:443".
-	Network(ctx context.Context, host, reason string) (Answer, error)
+	Network(ctx context.Context, host, reason string) (Decision, error)
 }
 
 // Call is one tool call.
@@ -137,8 +137,8 @@ type Ran struct {
 // TailSize is how much of a command's output is kept in the record.
 const TailSize = 4 << 10
 
-// Answer is what was decided of a call.
-type Answer struct {
+// Decision is what was decided of a call.
+type Decision struct {
 	Allowed bool
 	Reason  string // the words of the one who decided
 	By      string // operator, rules, leader, system
@@ -146,7 +146,7 @@ type Answer struct {
 
 // Outcome is the answer and, when the call ran, what it did.
 type Outcome struct {
-	Answer
+	Decision
 	Ran *Ran
 }
 

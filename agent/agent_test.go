@@ -23,11 +23,11 @@ import (
 // and said. Commands really run.
 type fakeHost struct {
 	t      *testing.T
-	answer func(agent.Call) agent.Answer
+	answer func(agent.Call) agent.Decision
 	// input, when set, replaces what was asked for.
 	input   string
 	plans   []string
-	verdict func(string) agent.Answer
+	verdict func(string) agent.Decision
 	hosts   []string
 	asked   []agent.Question
 	answers agent.Answers
@@ -41,19 +41,19 @@ type fakeHost struct {
 
 func (h *fakeHost) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	h.calls = append(h.calls, c.Tool+" "+string(c.Input)+" in "+c.Cwd)
-	ans := agent.Answer{Allowed: true, By: "rules"}
+	ans := agent.Decision{Allowed: true, By: "rules"}
 	if h.answer != nil {
 		ans = h.answer(c)
 	}
 	if !ans.Allowed {
-		return agent.Outcome{Answer: ans}, nil
+		return agent.Outcome{Decision: ans}, nil
 	}
 	in := c.Input
 	if h.input != "" {
 		in = json.RawMessage(h.input)
 	}
 	ran := run(ctx, in)
-	return agent.Outcome{Answer: ans, Ran: &ran}, nil
+	return agent.Outcome{Decision: ans, Ran: &ran}, nil
 }
 
 func (h *fakeHost) Caller() []string                                       { return nil }
@@ -71,14 +71,14 @@ func (h *fakeHost) Question(_ context.Context, q agent.Question) (agent.Answers,
 	return h.answers, nil
 }
 
-func (h *fakeHost) Plan(_ context.Context, plan string) (agent.Answer, error) {
+func (h *fakeHost) Plan(_ context.Context, plan string) (agent.Decision, error) {
 	h.plans = append(h.plans, plan)
 	return h.verdict(plan), nil
 }
 
-func (h *fakeHost) Network(_ context.Context, host, _ string) (agent.Answer, error) {
+func (h *fakeHost) Network(_ context.Context, host, _ string) (agent.Decision, error) {
 	h.hosts = append(h.hosts, host)
-	return agent.Answer{Allowed: h.answer == nil, Reason: "no"}, nil
+	return agent.Decision{Allowed: h.answer == nil, Reason: "no"}, nil
 }
 
 func (h *fakeHost) Say(_ context.Context, to, text, _ string) error {
@@ -185,7 +185,7 @@ func TestExecResults(t *testing.T) {
 	if res, _ := run(""); !res.Failed {
 		t.Errorf("no instructions: %+v", res)
 	}
-	h := &fakeHost{t: t, answer: func(agent.Call) agent.Answer { return agent.Answer{Reason: "not now"} }}
+	h := &fakeHost{t: t, answer: func(agent.Call) agent.Decision { return agent.Decision{Reason: "not now"} }}
 	if res := turn(t, newAgent(t, "exec", `{}`), h, agent.Task{ID: "1", Instructions: "ls", Cwd: dir}); !res.Failed || !res.Denied || !strings.Contains(res.Reason, "not now") {
 		t.Errorf("denied: %+v", res)
 	}
@@ -201,7 +201,7 @@ func TestExecTimeout(t *testing.T) {
 
 func TestExecPlan(t *testing.T) {
 	for _, allow := range []bool{true, false} {
-		h := &fakeHost{t: t, dry: true, verdict: func(string) agent.Answer { return agent.Answer{Allowed: allow, Reason: "because"} }}
+		h := &fakeHost{t: t, dry: true, verdict: func(string) agent.Decision { return agent.Decision{Allowed: allow, Reason: "because"} }}
 		res := turn(t, newAgent(t, "exec", `{}`), h, agent.Task{ID: "1", Instructions: "make", Cwd: "/w", PlanRequired: true})
 		if len(h.plans) != 1 || !strings.Contains(h.plans[0], "make") {
 			t.Errorf("plans %q", h.plans)
@@ -255,8 +255,8 @@ func TestChatTurns(t *testing.T) {
 
 func TestScript(t *testing.T) {
 	dir := t.TempDir()
-	deny := func(agent.Call) agent.Answer { return agent.Answer{Reason: "no"} }
-	no := func(string) agent.Answer { return agent.Answer{Reason: "more"} }
+	deny := func(agent.Call) agent.Decision { return agent.Decision{Reason: "no"} }
+	no := func(string) agent.Decision { return agent.Decision{Reason: "more"} }
 	for _, c := range []struct {
 		name  string
 		steps string
@@ -274,7 +274,7 @@ func TestScript(t *testing.T) {
 		{name: "network denied", steps: `[{"network":{"host":"example.com"}}]`, host: fakeHost{answer: deny},
 			want: agent.Result{Failed: true, Denied: true, Reason: "network to example.com denied: no"}},
 		{name: "plans until one is approved", steps: `[{"plan":{"revisions":["a","b","c"]}}]`,
-			host: fakeHost{verdict: func(p string) agent.Answer { return agent.Answer{Allowed: p == "b"} }}, want: agent.Result{Summary: "played 1 steps"}},
+			host: fakeHost{verdict: func(p string) agent.Decision { return agent.Decision{Allowed: p == "b"} }}, want: agent.Result{Summary: "played 1 steps"}},
 		{name: "every plan rejected", steps: `[{"plan":{"revisions":["a"]}}]`, host: fakeHost{verdict: no},
 			want: agent.Result{Failed: true, Denied: true, Reason: "plan rejected: more"}},
 		{name: "write", steps: `[{"tool":{"name":"Write","input":{"file_path":"f","content":"x"}}},{"wait":{"until":"f"}}]`, want: agent.Result{Summary: "played 2 steps"}},

@@ -12,7 +12,7 @@ import (
 // start is on record, and the agent runs the call exactly once and with Input; then it calls Done.
 // A claim that is not Done when the turn ends has an unknown end on record.
 type Claim struct {
-	Answer
+	Decision
 	ID protocol.RequestID
 	// Input is what was allowed, which may differ from what was asked; nil when nothing was.
 	Input json.RawMessage
@@ -24,9 +24,9 @@ type Claim struct {
 }
 
 // Granted returns an allowed claim for an implementation of Gate; end records what the call did.
-func Granted(a Answer, id protocol.RequestID, input json.RawMessage, end func(ctx context.Context, r Ran) error) Claim {
+func Granted(a Decision, id protocol.RequestID, input json.RawMessage, end func(ctx context.Context, r Ran) error) Claim {
 	a.Allowed = true
-	return Claim{Answer: a, ID: id, Input: input, end: end}
+	return Claim{Decision: a, ID: id, Input: input, end: end}
 }
 
 // ErrNotClaimed is the error of Done for a call that was not allowed.

@@ -17,18 +17,18 @@ type rules struct{}
 func (rules) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	var in struct{ Command string }
 	if err := json.Unmarshal(c.Input, &in); err != nil || in.Command != "git status" {
-		return agent.Outcome{Answer: agent.Answer{Reason: "only git status", By: "rules"}}, err
+		return agent.Outcome{Decision: agent.Decision{Reason: "only git status", By: "rules"}}, err
 	}
 	ran := run(ctx, c.Input)
-	return agent.Outcome{Answer: agent.Answer{Allowed: true, By: "rules"}, Ran: &ran}, nil
+	return agent.Outcome{Decision: agent.Decision{Allowed: true, By: "rules"}, Ran: &ran}, nil
 }
 func (rules) Ask(context.Context, agent.Call) (agent.Claim, error) { return agent.Claim{}, nil }
 func (rules) Question(context.Context, agent.Question) (agent.Answers, error) {
 	return agent.Answers{Reason: agent.NoAnswer}, nil
 }
-func (rules) Plan(context.Context, string) (agent.Answer, error) { return agent.Answer{}, nil }
-func (rules) Network(context.Context, string, string) (agent.Answer, error) {
-	return agent.Answer{}, nil
+func (rules) Plan(context.Context, string) (agent.Decision, error) { return agent.Decision{}, nil }
+func (rules) Network(context.Context, string, string) (agent.Decision, error) {
+	return agent.Decision{}, nil
 }
 func (rules) Say(context.Context, string, string, string) error      { return nil }
 func (rules) Progress(context.Context, string, string) error         { return nil }

@@ -17,12 +17,12 @@ import (
 )
 
 // judge answers as the worker's gate does: by the paths that are recorded.
-func judge(p policy.Policy) func(agent.Call) agent.Answer {
-	return func(c agent.Call) agent.Answer {
+func judge(p policy.Policy) func(agent.Call) agent.Decision {
+	return func(c agent.Call) agent.Decision {
 		call := policy.Call{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Links: policy.Recorded(c.Files).Or(realpath.Disk{})}
 		call.Links = policy.Recorded(policy.RealPaths(call, p))
 		v := p.Judge(call)
-		return agent.Answer{Allowed: v.Decision == policy.Allow, Reason: v.Decision.String(), By: "rules"}
+		return agent.Decision{Allowed: v.Decision == policy.Allow, Reason: v.Decision.String(), By: "rules"}
 	}
 }
 
@@ -124,12 +124,12 @@ func TestWriteHoldsToTheAnswer(t *testing.T) {
 		{"an answer with another file, absolute", "lw", "h", nothing, changedInput(root + "/out/h3"), "out/h3", ""},
 		{"an answer with a file behind a link", "w", "h", nothing, changedInput("l/h4"), "", "ask again"},
 	} {
-		h := &fakeHost{t: t, input: c.input, answer: func(call agent.Call) agent.Answer {
+		h := &fakeHost{t: t, input: c.input, answer: func(call agent.Call) agent.Decision {
 			if len(call.Files) != 1 || call.Files[0].Spelled != root+"/"+c.cwd+"/"+c.file {
 				t.Errorf("%s: files %+v", c.name, call.Files)
 			}
 			c.between()
-			return agent.Answer{Allowed: true}
+			return agent.Decision{Allowed: true}
 		}}
 		res := turn(t, writeStep(t, c.file, "x"), h, agent.Task{ID: "1", Cwd: root + "/" + c.cwd})
 		if c.fails != "" {
@@ -156,7 +156,7 @@ func TestWriteSwapped(t *testing.T) {
 	a := writeStep(t, "d/f", "x")
 	const rounds = 1000
 	for i := range rounds {
-		h := &fakeHost{t: t, answer: func(c agent.Call) agent.Answer {
+		h := &fakeHost{t: t, answer: func(c agent.Call) agent.Decision {
 			ans := edits(c)
 			must(t, os.Rename(root+"/w/d", root+"/w/kept"), os.Symlink(root+"/out", root+"/w/d"))
 			return ans

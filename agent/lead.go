@@ -13,7 +13,7 @@ import (
 type Decider interface {
 	// Decide answers one request. An error, like an answer that the lead may not
 	// make, passes the request on to the operator.
-	Decide(ctx context.Context, r Request) (Decision, error)
+	Decide(ctx context.Context, r Request) (Answer, error)
 }
 
 // Request is a member's request as a lead agent gets it. Everything in it but ID, Digest, Kind,
@@ -33,8 +33,8 @@ type Request struct {
 	Risk   string // low, medium or high
 }
 
-// Decision is a lead agent's answer to a Request.
-type Decision struct {
+// Answer is a lead agent's answer to a Request.
+type Answer struct {
 	Digest   string // of the request that it looked at
 	Allow    bool
 	Escalate bool // it will not say; Allow does not count then
@@ -65,24 +65,24 @@ func (s *DecideStep) check() error {
 var _ Decider = (*scriptAgent)(nil)
 
 // Decide implements Decider. A script without decide passes everything on.
-func (a *scriptAgent) Decide(ctx context.Context, r Request) (Decision, error) {
+func (a *scriptAgent) Decide(ctx context.Context, r Request) (Answer, error) {
 	d := a.spec.Decide
 	if d == nil {
-		return Decision{Digest: r.Digest, Escalate: true, Reason: "the script does not decide"}, nil
+		return Answer{Digest: r.Digest, Escalate: true, Reason: "the script does not decide"}, nil
 	}
 	if err := sleep(ctx, time.Duration(d.After)); err != nil {
-		return Decision{}, err
+		return Answer{}, err
 	}
 	if r.Parts != nil && d.Answer == "allow" {
 		return d.answer(r), nil
 	}
-	return Decision{Digest: r.Digest, Allow: d.Answer == "allow", Escalate: d.Answer == "escalate", Reason: d.Reason}, nil
+	return Answer{Digest: r.Digest, Allow: d.Answer == "allow", Escalate: d.Answer == "escalate", Reason: d.Reason}, nil
 }
 
 // answer is the decision on a question.
-func (s *DecideStep) answer(r Request) Decision {
+func (s *DecideStep) answer(r Request) Answer {
 	if s.Words == "" {
-		return Decision{Digest: r.Digest, Escalate: true, Reason: "the script has no words for questions"}
+		return Answer{Digest: r.Digest, Escalate: true, Reason: "the script has no words for questions"}
 	}
-	return Decision{Digest: r.Digest, Allow: true, Reason: s.Reason, Answers: slices.Repeat([]string{s.Words}, len(r.Parts))}
+	return Answer{Digest: r.Digest, Allow: true, Reason: s.Reason, Answers: slices.Repeat([]string{s.Words}, len(r.Parts))}
 }

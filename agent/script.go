@@ -270,7 +270,7 @@ func (s *PlanStep) play(ctx context.Context, h Host, t *Task) error {
 }
 
 // propose asks for one revision, for as long as the step waits for it.
-func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (Answer, error) {
+func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (Decision, error) {
 	if s.Withdraw == nil {
 		return h.Plan(ctx, rev)
 	}

@@ -19,11 +19,11 @@ type patient struct {
 	asked func(plan string)
 }
 
-func (h *patient) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+func (h *patient) Plan(ctx context.Context, plan string) (agent.Decision, error) {
 	h.plans = append(h.plans, plan)
 	h.asked(plan)
 	<-ctx.Done()
-	return agent.Answer{}, fmt.Errorf("%w: %w", agent.ErrWithdrawn, ctx.Err())
+	return agent.Decision{}, fmt.Errorf("%w: %w", agent.ErrWithdrawn, ctx.Err())
 }
 
 // TestScriptWithdraws: a script with Withdraw takes a plan back, proposes the next one, and
@@ -57,9 +57,9 @@ type ended struct {
 	end func()
 }
 
-func (h *ended) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+func (h *ended) Plan(ctx context.Context, plan string) (agent.Decision, error) {
 	h.plans = append(h.plans, plan)
 	h.end()
 	<-ctx.Done()
-	return agent.Answer{}, ctx.Err()
+	return agent.Decision{}, ctx.Err()
 }

@@ -95,7 +95,7 @@ func parts(a record.Ask) (ps []agent.Part) {
 }
 
 // replies reads the lead agent's answers to a question; none of anything else.
-func replies(k record.Key, input string, r agent.Decision) ([]record.Reply, error) {
+func replies(k record.Key, input string, r agent.Answer) ([]record.Reply, error) {
 	if k.Kind != record.KindQuestion || !r.Allow {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func replies(k record.Key, input string, r agent.Decision) ([]record.Reply, erro
 }
 
 // ask asks the agent; a panic is an error of the agent.
-func (l *Leader) ask(q agent.Request) (answer agent.Decision, err error) {
+func (l *Leader) ask(q agent.Request) (answer agent.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the lead agent panicked: %v", p)
@@ -114,7 +114,7 @@ func (l *Leader) ask(q agent.Request) (answer agent.Decision, err error) {
 
 // rule records the lead agent's answer, in the lead's name. The operator gets the request when the
 // lead agent may not allow it, gives no answer, or answers another digest than it was shown.
-func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, words []record.Reply, failed error) error {
+func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Answer, words []record.Reply, failed error) error {
 	why := r.Reason
 	switch {
 	case failed != nil:

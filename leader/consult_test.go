@@ -24,10 +24,10 @@ import (
 type decider struct {
 	mu    sync.Mutex
 	asked []agent.Request
-	play  func(agent.Request) (agent.Decision, error)
+	play  func(agent.Request) (agent.Answer, error)
 }
 
-func (d *decider) Decide(_ context.Context, q agent.Request) (agent.Decision, error) {
+func (d *decider) Decide(_ context.Context, q agent.Request) (agent.Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, q)
@@ -35,13 +35,13 @@ func (d *decider) Decide(_ context.Context, q agent.Request) (agent.Decision, er
 }
 
 // gullible approves every request.
-func gullible(q agent.Request) (agent.Decision, error) {
-	return agent.Decision{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
+func gullible(q agent.Request) (agent.Answer, error) {
+	return agent.Answer{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
 }
 
 // ledBy makes a rig whose policy gives questions to a lead agent that could itself
 // read, and run go test and go vet.
-func ledBy(t *testing.T, d policy.Decider, play func(agent.Request) (agent.Decision, error), names ...protocol.MemberName) (*rig, *decider) {
+func ledBy(t *testing.T, d policy.Decider, play func(agent.Request) (agent.Answer, error), names ...protocol.MemberName) (*rig, *decider) {
 	t.Helper()
 	r := newRig(t, names...)
 	lead := &decider{play: play}
@@ -194,23 +194,23 @@ func TestLures(t *testing.T) {
 // TestLeadAgent: the lead agent answers, fails to answer, answers another digest, or panics.
 func TestLeadAgent(t *testing.T) {
 	for name, c := range map[string]struct {
-		play     func(agent.Request) (agent.Decision, error)
+		play     func(agent.Request) (agent.Answer, error)
 		decision string // "": passed on
 		why      string
 	}{
 		"allows": {gullible, record.DecisionAllow, "of course"},
-		"denies": {func(q agent.Request) (agent.Decision, error) {
-			return agent.Decision{Digest: q.Digest, Reason: "no"}, nil
+		"denies": {func(q agent.Request) (agent.Answer, error) {
+			return agent.Answer{Digest: q.Digest, Reason: "no"}, nil
 		}, record.DecisionDeny, "no"},
-		"passes on": {func(q agent.Request) (agent.Decision, error) {
-			return agent.Decision{Digest: q.Digest, Escalate: true, Reason: "ask her"}, nil
+		"passes on": {func(q agent.Request) (agent.Answer, error) {
+			return agent.Answer{Digest: q.Digest, Escalate: true, Reason: "ask her"}, nil
 		}, "", "ask her"},
-		"another": {func(agent.Request) (agent.Decision, error) {
-			return agent.Decision{Digest: "0123456789abcdef", Allow: true}, nil
+		"another": {func(agent.Request) (agent.Answer, error) {
+			return agent.Answer{Digest: "0123456789abcdef", Allow: true}, nil
 		}, "", "something else"},
-		"no digest":  {func(agent.Request) (agent.Decision, error) { return agent.Decision{Allow: true}, nil }, "", "something else"},
-		"an error":   {func(agent.Request) (agent.Decision, error) { return agent.Decision{}, errors.New("out of credit") }, "", "out of credit"},
-		"it panics":  {func(agent.Request) (agent.Decision, error) { panic("boom") }, "", "boom"},
+		"no digest":  {func(agent.Request) (agent.Answer, error) { return agent.Answer{Allow: true}, nil }, "", "something else"},
+		"an error":   {func(agent.Request) (agent.Answer, error) { return agent.Answer{}, errors.New("out of credit") }, "", "out of credit"},
+		"it panics":  {func(agent.Request) (agent.Answer, error) { panic("boom") }, "", "boom"},
 		"the script": {scripted(t, `{"decide":{"answer":"allow","reason":"go on"}}`), record.DecisionAllow, "go on"},
 		"no script":  {scripted(t, `{}`), "", "does not decide"},
 	} {
@@ -239,15 +239,15 @@ func TestLeadAgent(t *testing.T) {
 func TestLeadAgentAnswers(t *testing.T) {
 	asks := record.Ask{Input: record.QuestionInput([]record.Question{{Text: "Which?", Options: []record.Option{{Label: "a"}, {Label: "b"}}}, {Text: "Why?"}})}
 	for name, c := range map[string]struct {
-		play func(agent.Request) (agent.Decision, error)
+		play func(agent.Request) (agent.Answer, error)
 		want []string // nil: passed on
 		why  string
 	}{
-		"answers": {func(q agent.Request) (agent.Decision, error) {
+		"answers": {func(q agent.Request) (agent.Answer, error) {
 			if q.Kind != "question" || len(q.Parts) != 2 || q.Parts[0].Options[1].Label != "b" || q.Risk != "low" {
-				return agent.Decision{}, fmt.Errorf("it was shown %+v", q)
+				return agent.Answer{}, fmt.Errorf("it was shown %+v", q)
 			}
-			return agent.Decision{Digest: q.Digest, Allow: true, Answers: []string{"2", "because"}}, nil
+			return agent.Answer{Digest: q.Digest, Allow: true, Answers: []string{"2", "because"}}, nil
 		}, []string{"b", "because"}, ""},
 		"allows":       {gullible, nil, "2 questions were asked and 0 answers given"},
 		"the script":   {scripted(t, `{"decide":{"answer":"allow","words":"1"}}`), []string{"a", "1"}, ""},
@@ -272,11 +272,11 @@ func TestLeadAgentAnswers(t *testing.T) {
 	}
 }
 
-func scripted(t *testing.T, spec string) func(agent.Request) (agent.Decision, error) {
+func scripted(t *testing.T, spec string) func(agent.Request) (agent.Answer, error) {
 	t.Helper()
 	a, err := agent.New("script", json.RawMessage(spec))
 	testenv.Must(t, err)
-	return func(q agent.Request) (agent.Decision, error) { return a.(agent.Decider).Decide(t.Context(), q) }
+	return func(q agent.Request) (agent.Answer, error) { return a.(agent.Decider).Decide(t.Context(), q) }
 }
 
 // TestTwoOfThem: under decide two, the lead's allow and the operator's decide together, in any
@@ -335,9 +335,9 @@ func TestSlowLead(t *testing.T) {
 
 type thinker struct{}
 
-func (thinker) Decide(ctx context.Context, _ agent.Request) (agent.Decision, error) {
+func (thinker) Decide(ctx context.Context, _ agent.Request) (agent.Answer, error) {
 	<-ctx.Done()
-	return agent.Decision{}, ctx.Err()
+	return agent.Answer{}, ctx.Err()
 }
 
 // TestAlarm: a message in the lead's name that another program writes into the mailbox of a member

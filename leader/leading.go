@@ -163,7 +163,7 @@ func (l *Leader) callAnswer(_ context.Context, o *jsonobj.Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := agent.Decision{Digest: digest, Allow: allow, Escalate: escalate, Reason: reason, Answers: answers}
+	d := agent.Answer{Digest: digest, Allow: allow, Escalate: escalate, Reason: reason, Answers: answers}
 	words, err := replies(key, input, d)
 	if err != nil {
 		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: err.Error()}

@@ -44,7 +44,7 @@ func (w *Worker) budget() ([]journal.Draft, error) {
 
 // afford waits in a turn until the budgets allow a call. A false answer is why the call is denied:
 // the agent's patience has ended, or nobody attends who could raise the budget.
-func (h host) afford(ctx context.Context) (no agent.Answer, ok bool, err error) {
+func (h host) afford(ctx context.Context) (no agent.Decision, ok bool, err error) {
 	w := h.w
 	var patience <-chan time.Time
 	for {
@@ -57,7 +57,7 @@ func (h host) afford(ctx context.Context) (no agent.Answer, ok bool, err error) 
 		if !paused || e == nil {
 			return no, true, nil
 		}
-		no = agent.Answer{Reason: e.String() + ": ask again when it is raised", By: "system"}
+		no = agent.Decision{Reason: e.String() + ": ask again when it is raised", By: "system"}
 		if unattended {
 			return no, false, nil
 		}

@@ -18,16 +18,16 @@ func (h host) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 	call, err := h.claim(inner, c, true)
 	switch {
 	case errors.Is(err, errUnconfirmed):
-		return agent.Claim{Answer: agent.Answer{Reason: err.Error(), By: "system"}, ID: call.key.ID}, nil
+		return agent.Claim{Decision: agent.Decision{Reason: err.Error(), By: "system"}, ID: call.key.ID}, nil
 	case err != nil:
 		return agent.Claim{}, h.takeBack(ctx, call.key, err)
 	case call.ran != nil:
 		why := cmp.Or(call.ran.Err, "it ran before a crash, and is not run again in this turn")
-		return agent.Claim{Answer: agent.Answer{Reason: why, By: "system"}, ID: call.key.ID, Ran: call.ran}, nil
+		return agent.Claim{Decision: agent.Decision{Reason: why, By: "system"}, ID: call.key.ID, Ran: call.ran}, nil
 	case !call.started:
-		return agent.Claim{Answer: call.Answer, ID: call.key.ID}, nil
+		return agent.Claim{Decision: call.Decision, ID: call.key.ID}, nil
 	}
-	return agent.Granted(call.Answer, call.key.ID, json.RawMessage(call.input), func(ctx context.Context, r agent.Ran) error {
+	return agent.Granted(call.Decision, call.key.ID, json.RawMessage(call.input), func(ctx context.Context, r agent.Ran) error {
 		return h.done(ctx, call.key, r)
 	}), nil
 }

@@ -43,9 +43,9 @@ func TestAskClaims(t *testing.T) {
 		if want := []string{"started 1 permission_request", "started 1 permission_request", "answered permission_request", "started 1 permission_request"}; !slices.Equal(atStart, want) {
 			t.Errorf("the last records when Ask returned: %q", atStart)
 		}
-		for i, want := range []agent.Answer{{Allowed: true, By: "rules"}, {Allowed: true, By: "rules"}, {By: "rules"}, {Allowed: true, By: "operator", Reason: "go on"}} {
-			if got := claims[i].Answer; got.Allowed != want.Allowed || got.By != want.By || claims[i].ID == "" || (claims[i].Input != nil) != want.Allowed {
-				t.Errorf("call %d: %+v, input %s", i, claims[i].Answer, claims[i].Input)
+		for i, want := range []agent.Decision{{Allowed: true, By: "rules"}, {Allowed: true, By: "rules"}, {By: "rules"}, {Allowed: true, By: "operator", Reason: "go on"}} {
+			if got := claims[i].Decision; got.Allowed != want.Allowed || got.By != want.By || claims[i].ID == "" || (claims[i].Input != nil) != want.Allowed {
+				t.Errorf("call %d: %+v, input %s", i, claims[i].Decision, claims[i].Input)
 			}
 		}
 		if string(claims[3].Input) != `{"command":"make it"}` {

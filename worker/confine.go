@@ -64,7 +64,7 @@ type Confining struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	// Ask makes a request for a host, and returns the answer when the grants contain it.
-	Ask func(ctx context.Context, host, reason string) (agent.Answer, error)
+	Ask func(ctx context.Context, host, reason string) (agent.Decision, error)
 	// Connected records a connection that has ended.
 	Connected func(record.Connection)
 }
@@ -99,7 +99,7 @@ func confine(ctx context.Context, o Options, lead *control.Leader, late func() *
 		c.held = &record.Held{Level: record.HeldOff, Why: "this program starts no sandbox"}
 		return c, nil
 	}
-	ask := func(ctx context.Context, host, reason string) (agent.Answer, error) {
+	ask := func(ctx context.Context, host, reason string) (agent.Decision, error) {
 		return late().connect(ctx, host, reason)
 	}
 	box := ConfiningOf(o, lead, m)
@@ -251,15 +251,15 @@ func (w *Worker) denied() []policy.Rule {
 var errIdle = errors.New("no turn runs")
 
 // connect requests a host in the present turn.
-func (w *Worker) connect(ctx context.Context, hostport, reason string) (agent.Answer, error) {
+func (w *Worker) connect(ctx context.Context, hostport, reason string) (agent.Decision, error) {
 	if w == nil {
-		return agent.Answer{}, errIdle
+		return agent.Decision{}, errIdle
 	}
 	w.mu.Lock()
 	t := w.turn
 	w.mu.Unlock()
 	if t == nil {
-		return agent.Answer{}, errIdle
+		return agent.Decision{}, errIdle
 	}
 	return host{w, t}.Network(ctx, hostport, reason)
 }

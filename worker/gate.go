@@ -75,7 +75,7 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 	ctx, leave := h.within(ctx)
 	defer leave()
 	if err := h.outside(c); err != nil {
-		return agent.Outcome{Answer: agent.Answer{Reason: err.Error(), By: "system"}}, nil
+		return agent.Outcome{Decision: agent.Decision{Reason: err.Error(), By: "system"}}, nil
 	}
 	call, err := h.claim(ctx, c, false)
 	switch {
@@ -84,13 +84,13 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 	case err != nil:
 		return agent.Outcome{}, err
 	case !call.started:
-		return agent.Outcome{Answer: call.Answer, Ran: call.ran}, nil
+		return agent.Outcome{Decision: call.Decision, Ran: call.ran}, nil
 	}
 	ran, err := h.runOnce(ctx, call.key, call.input, run)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	return agent.Outcome{Answer: call.Answer, Ran: &ran}, nil
+	return agent.Outcome{Decision: call.Decision, Ran: &ran}, nil
 }
 
 // claim delivers the lead's next-tool words, asks for a call, waits, and claims the grant. When the
@@ -99,7 +99,7 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered, err error) {
 	no, ok, err := h.afford(ctx)
 	if !ok {
-		return answered{Answer: no}, err
+		return answered{Decision: no}, err
 	}
 	h.hear(ctx)
 	found := h.look(c)
@@ -110,7 +110,7 @@ func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered
 			continue
 		}
 		if no, ok := denied(err); ok {
-			call.Answer = no
+			call.Decision = no
 			return call, nil
 		}
 		if err != nil || !call.Allowed || call.ran != nil {
@@ -123,11 +123,11 @@ func (h host) claim(ctx context.Context, c agent.Call, held bool) (call answered
 		case errors.Is(err, errTaken), errors.Is(err, errBorrowed), errors.Is(err, errHalted), errors.Is(err, errTakenBack):
 			continue // a call beside this one used the grant, it waits (unborrowed), or its answer was taken back
 		case errors.As(err, &changed):
-			call.Answer, err = agent.Answer{Reason: changed.Error(), By: "system"}, nil
+			call.Decision, err = agent.Decision{Reason: changed.Error(), By: "system"}, nil
 		case errors.As(err, &refused):
-			call.Answer, err = agent.Answer{Reason: refused.Why, By: "rules"}, nil
+			call.Decision, err = agent.Decision{Reason: refused.Why, By: "rules"}, nil
 		case ill(err) != nil:
-			call.Answer, _ = denied(err)
+			call.Decision, _ = denied(err)
 			err = nil
 		default:
 			call.started = err == nil
@@ -157,7 +157,7 @@ func tidyTail(s string) string {
 }
 
 // Plan implements agent.Gate.
-func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+func (h host) Plan(ctx context.Context, plan string) (agent.Decision, error) {
 	a := record.Ask{Plan: plan}
 	if keep := h.w.p.KeepPlan; keep != nil {
 		path, err := keep(plan)
@@ -171,10 +171,10 @@ func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
 
 // Network implements agent.Gate. A text that cannot be read as one host is denied
 // here, without a question.
-func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answer, error) {
+func (h host) Network(ctx context.Context, hostport, reason string) (agent.Decision, error) {
 	name, port, err := policy.ReadHost(hostport, idna.Lookup.ToASCII)
 	if err != nil {
-		return agent.Answer{Reason: err.Error(), By: "system"}, nil
+		return agent.Decision{Reason: err.Error(), By: "system"}, nil
 	}
 	inner, leave := h.within(ctx)
 	no, ok, err := h.afford(inner)
@@ -188,12 +188,12 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 		return ans, err
 	}
 	if err := h.w.enforce(ctx); err != nil {
-		return agent.Answer{Reason: "it was allowed and could not be opened: " + err.Error(), By: "system"}, nil
+		return agent.Decision{Reason: "it was allowed and could not be opened: " + err.Error(), By: "system"}, nil
 	}
 	return ans, nil
 }
 
-func (h host) question(ctx context.Context, kind protocol.Kind, a record.Ask) (agent.Answer, error) {
+func (h host) question(ctx context.Context, kind protocol.Kind, a record.Ask) (agent.Decision, error) {
 	inner, leave := h.within(ctx)
 	defer leave()
 	call, err := h.ask(inner, kind, a, true)
@@ -203,7 +203,7 @@ func (h host) question(ctx context.Context, kind protocol.Kind, a record.Ask) (a
 	if kind == protocol.KindPlanApprovalRequest {
 		err = h.takeBack(ctx, call.key, err)
 	}
-	return call.Answer, err
+	return call.Decision, err
 }
 
 // takeBack withdraws a request that its agent gave up by ending ctx while its turn continues: it is
@@ -224,7 +224,7 @@ func (h host) takeBack(ctx context.Context, k record.Key, err error) error {
 }
 
 type answered struct {
-	agent.Answer
+	agent.Decision
 	key     record.Key
 	ran     *agent.Ran // it ran already, before a crash
 	replies []record.Reply
@@ -285,7 +285,7 @@ func (h host) ask(ctx context.Context, kind protocol.Kind, a record.Ask, whole b
 	case ans.Revoked && err == nil && h.takenBack(key):
 		return h.ask(ctx, kind, a, whole)
 	}
-	return answered{Answer: answerOf(ans), key: key, replies: ans.Answers}, err
+	return answered{Decision: answerOf(ans), key: key, replies: ans.Answers}, err
 }
 
 // takenBack reports whether the operator has taken the answer to a request back.
@@ -313,7 +313,7 @@ func (h host) replay(c *control.Call) answered {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	h.t.past[c.Key] = true
-	out := answered{Answer: answerOf(c.Answer), key: c.Key, replies: c.Answer.Answers}
+	out := answered{Decision: answerOf(c.Answer), key: c.Key, replies: c.Answer.Answers}
 	if !c.Started {
 		return out
 	}
@@ -324,8 +324,8 @@ func (h host) replay(c *control.Call) answered {
 	return out
 }
 
-func answerOf(a *record.Answered) agent.Answer {
-	return agent.Answer{Allowed: a.Decision == record.DecisionAllow, Reason: a.Reason, By: string(a.By)}
+func answerOf(a *record.Answered) agent.Decision {
+	return agent.Decision{Allowed: a.Decision == record.DecisionAllow, Reason: a.Reason, By: string(a.By)}
 }
 
 // reopen appends as soon as the journal accepts it: after a rejected shutdown, a released lock,

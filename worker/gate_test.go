@@ -75,7 +75,7 @@ func TestLateApproval(t *testing.T) {
 		})
 		c.until("patience ends", told(1))
 		if o := outs[0]; o.Allowed || o.By != "system" || !strings.Contains(o.Reason, "nobody has answered within 30s; retry when perm-") {
-			t.Errorf("told %+v", o.Answer)
+			t.Errorf("told %+v", o.Decision)
 		}
 		if time.Since(c.lead.Records()[0].Time) < 30*time.Second { // the bubble's clock
 			t.Error("told too early")
@@ -109,7 +109,7 @@ func TestPlanIsTakenBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
-		var second agent.Answer
+		var second agent.Decision
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			less, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
@@ -159,7 +159,7 @@ func TestDenialReachesTheAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.starts("ann")
 		var got agent.Outcome
-		var plan, host agent.Answer
+		var plan, host agent.Decision
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			var errs [3]error
 			got, errs[0] = c.bash(ctx, h, "make it")
@@ -172,8 +172,8 @@ func TestDenialReachesTheAgent(t *testing.T) {
 			c.answer(false, "not before lunch")
 		}
 		c.until("over", c.finished("ann", "1"))
-		want := agent.Answer{Reason: "not before lunch", By: "operator"}
-		if diff := cmp.Diff([]agent.Answer{want, want, want}, []agent.Answer{got.Answer, plan, host}); diff != "" {
+		want := agent.Decision{Reason: "not before lunch", By: "operator"}
+		if diff := cmp.Diff([]agent.Decision{want, want, want}, []agent.Decision{got.Decision, plan, host}); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 		if got.Ran != nil || c.runs("make it") != 0 {

@@ -22,10 +22,10 @@ func (h host) impatient(err error, began int64) bool {
 
 // denied is the answer to an agent that has waited long enough for a journal which is
 // broken; ok is false for any other error.
-func denied(err error) (a agent.Answer, ok bool) {
+func denied(err error) (a agent.Decision, ok bool) {
 	b := ill(err)
 	if b == nil {
 		return a, false
 	}
-	return agent.Answer{Reason: "nothing can be decided now, retry later: " + b.Error(), By: "system"}, true
+	return agent.Decision{Reason: "nothing can be decided now, retry later: " + b.Error(), By: "system"}, true
 }

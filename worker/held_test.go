@@ -77,7 +77,7 @@ func TestBrokenJournalHolds(t *testing.T) {
 			again <- struct{}{}
 			c.until("patience ends", told(1))
 			if o := outs[0]; o.Allowed || o.By != "system" || !strings.Contains(o.Reason, "nothing can be decided now") || c.runs("echo hello") > 0 {
-				t.Errorf("own %v: told %+v, ran %d times", own, o.Answer, c.runs("echo hello"))
+				t.Errorf("own %v: told %+v, ran %d times", own, o.Decision, c.runs("echo hello"))
 			}
 			time.Sleep(time.Minute) // the bubble's clock
 			select {
@@ -89,7 +89,7 @@ func TestBrokenJournalHolds(t *testing.T) {
 			again <- struct{}{}
 			c.until("it ran", told(2))
 			if !outs[1].Allowed || c.runs("echo hello") != 1 {
-				t.Errorf("own %v: told %+v, ran %d times", own, outs[1].Answer, c.runs("echo hello"))
+				t.Errorf("own %v: told %+v, ran %d times", own, outs[1].Decision, c.runs("echo hello"))
 			}
 			again <- struct{}{}
 			c.until("the turn is over", c.finished("ann", "1"))

@@ -14,7 +14,7 @@ import (
 // asked.
 type looked struct {
 	call  agent.Call
-	at    program.Call
+	at    program.Launch
 	found program.Found
 	whole bool              // with the content of scripts
 	paths []record.RealPath // the targets of the paths by which it is judged
@@ -37,7 +37,7 @@ func (h host) look(c agent.Call) looked {
 	if len(c.Argv) == 0 {
 		return l
 	}
-	l.at = program.Call{Argv: c.Argv, Dir: c.Cwd, Env: append(slices.Clone(h.w.p.Environ), c.Env...)}
+	l.at = program.Launch{Argv: c.Argv, Dir: c.Cwd, Env: append(slices.Clone(h.w.p.Environ), c.Env...)}
 	for _, cmd := range policy.Commands(policy.Call{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Stdin: c.Stdin}) {
 		l.at.Commands = append(l.at.Commands, program.Command(cmd))
 	}

@@ -64,12 +64,12 @@ func TestPathThatMoved(t *testing.T) {
 		c.answer(true, "")
 		c.until("it is asked again", func() bool { return c.pending(1)() && c.leaderFold().Pending()[0].Digest != asked.Digest })
 		if o := outs[0]; o.Allowed || o.Ran != nil || o.By != "system" || !strings.Contains(o.Reason, `/work/a/../b leads to "/etc/passwd" now, and led to "/work/b"`) || wrote != 0 {
-			t.Errorf("told %+v, wrote %d times", o.Answer, wrote)
+			t.Errorf("told %+v, wrote %d times", o.Decision, wrote)
 		}
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))
 		if !outs[1].Allowed || wrote != 1 {
-			t.Errorf("told %+v, wrote %d times", outs[1].Answer, wrote)
+			t.Errorf("told %+v, wrote %d times", outs[1].Decision, wrote)
 		}
 	}, "ann")
 }

@@ -124,7 +124,7 @@ func TestNetworkGrants(t *testing.T) {
 		c.until("without them it stands again, also in a mode that asks", func() bool { return len(net.holds()) == 2 })
 		c.policy(func(p *record.PolicySet) { p.Policy.Mode = "" })
 		net.set(errors.New("no rules left"))
-		var told agent.Answer
+		var told agent.Decision
 		c.order("ann", "2", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
 			a, err := h.Network(ctx, "api.example.com:443", "") // the standing answer decides: nobody is asked
 			told = a

@@ -48,11 +48,11 @@ func TestSandboxedIsNotAsked(t *testing.T) {
 		sandboxed(c, &holds)
 		c.starts("ann")
 		outs := doAll(c, "make all", "rm -rf build", "echo hi")
-		for i, want := range []agent.Answer{
+		for i, want := range []agent.Decision{
 			{Allowed: true, By: "rules"}, {By: "rules"}, {Allowed: true, By: "rules"},
 		} {
 			if o := outs[i]; o.Allowed != want.Allowed || o.By != want.By {
-				t.Errorf("call %d came to %+v", i, o.Answer)
+				t.Errorf("call %d came to %+v", i, o.Decision)
 			}
 		}
 		if n := len(c.leaderFold().Requests); n != 0 {
@@ -112,7 +112,7 @@ func TestSandboxLostBeforeTheStart(t *testing.T) {
 		})
 		c.until("it is asked", c.pending(1))
 		if first.Allowed || !strings.Contains(first.Reason, "the sandbox that it was to run in does not hold any more") || c.runs("make all") != 0 {
-			t.Errorf("the first came to %+v, ran %d times", first.Answer, c.runs("make all"))
+			t.Errorf("the first came to %+v, ran %d times", first.Decision, c.runs("make all"))
 		}
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))

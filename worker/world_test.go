@@ -493,7 +493,7 @@ func (s *session) Hear(_ context.Context, mails []protocol.Mail) error {
 }
 
 // hear keeps the answer that a session got.
-func (w *world) hear(what string, a agent.Answer) {
+func (w *world) hear(what string, a agent.Decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard = append(w.heard, fmt.Sprintf("%s: %v by %s", what, a.Allowed, a.By))
@@ -521,7 +521,7 @@ func (w *world) bash(ctx context.Context, h agent.Host, cmd string) (agent.Outco
 		return agent.Ran{ExitCode: &exit.Code, Failed: exit.Code != 0, Tail: "ran " + m.Command}
 	})
 	if err == nil {
-		w.hear(cmd, out.Answer)
+		w.hear(cmd, out.Decision)
 	}
 	return out, err
 }

@@ -75,18 +75,18 @@ func play(t *testing.T, parts map[string]string, plays []string) string {
 		}
 		return ""
 	}
-	decide := func(line string) agent.Answer {
+	decide := func(line string) agent.Decision {
 		word, reason, _ := strings.Cut(line, " ")
-		return agent.Answer{Allowed: word == "allow", Reason: reason, By: "operator"}
+		return agent.Decision{Allowed: word == "allow", Reason: reason, By: "operator"}
 	}
-	g.tool = func(agent.Call) (agent.Answer, string) {
+	g.tool = func(agent.Call) (agent.Decision, string) {
 		a := decide(next("call"))
 		if a.Allowed {
-			return agent.Answer{Allowed: true, By: "operator"}, a.Reason // the input that was approved
+			return agent.Decision{Allowed: true, By: "operator"}, a.Reason // the input that was approved
 		}
 		return a, ""
 	}
-	g.plan = func(string) agent.Answer { return decide(next("plan")) }
+	g.plan = func(string) agent.Decision { return decide(next("plan")) }
 	g.answer = func(q agent.Question) agent.Answers {
 		line := next("question")
 		if line == "none" {
@@ -214,9 +214,9 @@ func TestSpec(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := newGate(t, "2.1.330")
-	g.tool = func(c agent.Call) (agent.Answer, string) {
+	g.tool = func(c agent.Call) (agent.Decision, string) {
 		cancel()
-		return agent.Answer{Allowed: true}, ""
+		return agent.Decision{Allowed: true}, ""
 	}
 	a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+
 		`< {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"x"},"tool_use_id":"t1"}}`+"\n"+

@@ -93,7 +93,7 @@ func (t *asker) call(ctx context.Context, a Asked) Reply {
 		return deny("it could not be asked: " + err.Error())
 	}
 	if !c.Allowed || c.Input == nil {
-		return deny(reasonOf(c.Answer))
+		return deny(reasonOf(c.Decision))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *asker) call(ctx context.Context, a Asked) Reply {
 }
 
 // reasonOf is the text of a denial for the model.
-func reasonOf(a agent.Answer) string {
+func reasonOf(a agent.Decision) string {
 	reason := strings.TrimSpace(a.Reason)
 	switch {
 	case reason == "":

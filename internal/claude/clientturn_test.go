@@ -150,9 +150,9 @@ func TestCutWithAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			g := newGate(t, "2.1.332")
-			g.tool = func(agent.Call) (agent.Answer, string) {
+			g.tool = func(agent.Call) (agent.Decision, string) {
 				cancel()
-				return agent.Answer{}, ""
+				return agent.Decision{}, ""
 			}
 			a, f := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+begins+working("local_agent")+play,
 				initialized+user(resumedWords+"Task 1: go\\n\\ndo it")+begins+ends("done", "0.2"))
@@ -269,7 +269,7 @@ func TestTurnEnds(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		g := newGate(t, "2.1.332")
-		g.tool = func(agent.Call) (agent.Answer, string) { cancel(); return agent.Answer{}, "" }
+		g.tool = func(agent.Call) (agent.Decision, string) { cancel(); return agent.Decision{}, "" }
 		a, _ := newAgent(t, `{}`, initialized+user("Task 1: go\\n\\ndo it")+begins+asks("r1", "Bash", `{"command":"x"}`)+
 			`> {"type":"control_request","request_id":"waggle-3","request":{"subtype":"interrupt"}}`+"\n"+
 			`< {"type":"control_response","response":{"subtype":"success","request_id":"waggle-3"}}`+"\n"+

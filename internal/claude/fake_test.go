@@ -113,16 +113,18 @@ type gate struct {
 	plans  []string
 	said   []string
 	out    strings.Builder
-	tool   func(agent.Call) (agent.Answer, string)
+	tool   func(agent.Call) (agent.Decision, string)
 	answer func(agent.Question) agent.Answers
-	plan   func(string) agent.Answer
+	plan   func(string) agent.Decision
 	refuse func(agent.Call) string
 
 	talk               string
 	talks, used, steps []string
 }
 
-func allow(agent.Call) (agent.Answer, string) { return agent.Answer{Allowed: true, By: "operator"}, "" }
+func allow(agent.Call) (agent.Decision, string) {
+	return agent.Decision{Allowed: true, By: "operator"}, ""
+}
 
 func (g *gate) Tool(context.Context, agent.Call, func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	panic("the client runs its tools itself")
@@ -138,7 +140,7 @@ func (g *gate) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 		return agent.Claim{}, err
 	}
 	if !a.Allowed {
-		return agent.Claim{Answer: a}, nil
+		return agent.Claim{Decision: a}, nil
 	}
 	if input == "" {
 		input = string(c.Input)
@@ -158,15 +160,15 @@ func (g *gate) Question(_ context.Context, q agent.Question) (agent.Answers, err
 	return g.answer(q), nil
 }
 
-func (g *gate) Plan(_ context.Context, plan string) (agent.Answer, error) {
+func (g *gate) Plan(_ context.Context, plan string) (agent.Decision, error) {
 	g.mu.Lock()
 	g.plans = append(g.plans, plan)
 	g.mu.Unlock()
 	return g.plan(plan), nil
 }
 
-func (g *gate) Network(context.Context, string, string) (agent.Answer, error) {
-	return agent.Answer{}, nil
+func (g *gate) Network(context.Context, string, string) (agent.Decision, error) {
+	return agent.Decision{}, nil
 }
 
 func (g *gate) Say(_ context.Context, to, text, summary string) error {
@@ -234,7 +236,7 @@ func newGate(t *testing.T, version string) *gate {
 	script := "#!/bin/sh\necho '" + version + " (Claude Code)'\n"
 	testenv.Must(t, testenv.Executable(filepath.Join(bin, "claude"), []byte(script)))
 	return &gate{t: t, env: []string{"PATH=" + bin + ":/bin:/usr/bin", "HOME=/home/u"}, done: map[string]agent.Ran{}, tool: allow,
-		plan:   func(string) agent.Answer { return agent.Answer{Allowed: true} },
+		plan:   func(string) agent.Decision { return agent.Decision{Allowed: true} },
 		answer: func(agent.Question) agent.Answers { return agent.Answers{} }}
 }
 

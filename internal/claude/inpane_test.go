@@ -168,14 +168,14 @@ func (p *pane) stop(ended <-chan agent.Result, words string) {
 // input is not run.
 func TestInPane(t *testing.T) {
 	g := newGate(t, "2.1.330")
-	g.tool = func(c agent.Call) (agent.Answer, string) {
+	g.tool = func(c agent.Call) (agent.Decision, string) {
 		switch {
 		case strings.Contains(string(c.Input), "no"):
-			return agent.Answer{Reason: "not that", By: "operator"}, ""
+			return agent.Decision{Reason: "not that", By: "operator"}, ""
 		case strings.Contains(string(c.Input), "other"):
-			return agent.Answer{Allowed: true, By: "operator"}, `{"command":"changed"}`
+			return agent.Decision{Allowed: true, By: "operator"}, `{"command":"changed"}`
 		}
-		return agent.Answer{Allowed: true, By: "operator"}, ""
+		return agent.Decision{Allowed: true, By: "operator"}, ""
 	}
 	a, p := newPane(t, g)
 	ended := begin(t, a, p, g)
@@ -265,10 +265,10 @@ func TestInPaneAnsweredThere(t *testing.T) {
 func TestInPaneVerdictIsHeard(t *testing.T) {
 	g := newGate(t, "2.1.330")
 	planned, decided := make(chan struct{}), make(chan struct{})
-	g.plan = func(string) agent.Answer {
+	g.plan = func(string) agent.Decision {
 		close(planned)
 		<-decided
-		return agent.Answer{Allowed: true, By: "operator"}
+		return agent.Decision{Allowed: true, By: "operator"}
 	}
 	a, p := newPane(t, g)
 	worked, said := make(chan struct{}), make(chan string, 1)

@@ -95,7 +95,7 @@ func TestLeadsTools(t *testing.T) {
 	hook := filepath.Join(t.TempDir(), "waggle")
 	testenv.Must(t, testenv.Executable(hook, []byte(toolServer)))
 	g := newGate(t, "2.1.330")
-	g.tool = func(agent.Call) (agent.Answer, string) { return agent.Answer{Reason: "no", By: "operator"}, "" }
+	g.tool = func(agent.Call) (agent.Decision, string) { return agent.Decision{Reason: "no", By: "operator"}, "" }
 	a := settled(t, `{"tools":["Read","mcp__waggle"]}`, agent.Place{Exec: client, Leads: true}, hook, claude.Waits{Ready: time.Minute, Answer: time.Minute, End: time.Second})
 	if res, err := a.Turn(t.Context(), g, task()); err != nil || res.Summary != "done" {
 		t.Errorf("%+v %v", res, err)

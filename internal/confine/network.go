@@ -12,16 +12,16 @@ import (
 
 // Decide implements proxy.Decider: the worker's network gate makes a request. When it returns an
 // allow, the grants contain it, and the proxy opens only connections with a grant.
-func (m *Member) Decide(ctx context.Context, r proxy.Request) (proxy.Answer, error) {
+func (m *Member) Decide(ctx context.Context, r proxy.Request) (proxy.Decision, error) {
 	a, err := m.c.Ask(ctx, net.JoinHostPort(r.Host, r.Port), "a command of "+r.Client+" connects to it")
 	if err != nil {
-		return proxy.Answer{}, err
+		return proxy.Decision{}, err
 	}
 	reason := a.Reason
 	if !a.Allowed && reason == "" {
 		reason = "it was denied by " + a.By
 	}
-	return proxy.Answer{Allow: a.Allowed, Reason: reason}, nil
+	return proxy.Decision{Allow: a.Allowed, Reason: reason}, nil
 }
 
 // Enforce implements worker.Enforcer.

@@ -2,7 +2,7 @@
 // on the PATH of the process that is to be started, where its links lead, and what a
 // script holds that an interpreter is given. It reads and starts nothing else.
 //
-//	found := finder.Look(program.Call{Argv: argv, Commands: cmds, Dir: cwd, Env: env}, true)
+//	found := finder.Look(program.Launch{Argv: argv, Commands: cmds, Dir: cwd, Env: env}, true)
 //
 // What is found is true when it was looked up. A caller who lets time pass looks again
 // and compares: Changed.
@@ -30,8 +30,8 @@ const maxScript = 1 << 20
 // where it is an interpreter.
 type Command struct{ Name, Script string }
 
-// Call is a process that is to be started and the commands that its text names.
-type Call struct {
+// Launch is a process that is to be started and the commands that its text names.
+type Launch struct {
 	Argv     []string
 	Commands []Command
 	Dir      string   // in which it is started
@@ -89,7 +89,7 @@ func words(list string) map[string]bool {
 }
 
 // Look resolves the words of a call; with content it also sums up the scripts.
-func (f *Finder) Look(c Call, content bool) Found {
+func (f *Finder) Look(c Launch, content bool) Found {
 	out := Found{ids: map[string]identity{}}
 	if len(c.Argv) == 0 {
 		return out
@@ -143,7 +143,7 @@ func (f *Finder) word(out *Found, name, path, dir string) {
 
 // script follows a program that is a text with #!: the text is bound, and the
 // interpreter is one more program.
-func (f *Finder) script(out *Found, c Call, path, p string) {
+func (f *Finder) script(out *Found, c Launch, path, p string) {
 	line, ok := firstLine(p)
 	if !ok || !out.sum(p) {
 		return

@@ -42,7 +42,7 @@ func TestLook(t *testing.T) {
 	testenv.Must(t, os.Symlink(filepath.Join(dir, "b/other"), filepath.Join(dir, "a/link")))
 	path := "PATH=" + strings.Join([]string{dir + "/nowhere", dir + "/a", "sub", dir + "/b", ""}, ":")
 	look := func(argv0 string, cmds ...program.Command) program.Found {
-		return new(program.Finder).Look(program.Call{Argv: []string{argv0}, Commands: cmds, Dir: dir, Env: []string{"PATH=/else", path}}, true)
+		return new(program.Finder).Look(program.Launch{Argv: []string{argv0}, Commands: cmds, Dir: dir, Env: []string{"PATH=/else", path}}, true)
 	}
 	for name, want := range map[string]string{
 		"tool": "a/tool", "link": "b/other", "./here": "here", "sub/rel": "sub/rel", dir + "/here": "here",
@@ -87,7 +87,7 @@ func TestLookWithoutContent(t *testing.T) {
 	dir := files(t, map[string]string{"real/one": "#!/bin/sh\n", "real/two": "#!/bin/sh\n", "bin/x": "", "early/y": "x", "run.txt": "echo"})
 	link := filepath.Join(dir, "bin/tool")
 	var f program.Finder
-	c := program.Call{Argv: []string{"tool"}, Dir: dir, Env: []string{"PATH=" + dir + "/early:" + dir + "/bin"}, Commands: []program.Command{{Name: "tool", Script: "run.txt"}}}
+	c := program.Launch{Argv: []string{"tool"}, Dir: dir, Env: []string{"PATH=" + dir + "/early:" + dir + "/bin"}, Commands: []program.Command{{Name: "tool", Script: "run.txt"}}}
 	look := func(want string) {
 		t.Helper()
 		for range 2 { // the second time it is remembered
@@ -119,7 +119,7 @@ func TestScripts(t *testing.T) {
 	for name, want := range map[string]string{"small": "small", "link": "small", "below": "below", "large": "", "fifo": "", "none": "", ".": ""} {
 		found := make(chan program.Found, 1)
 		go func() {
-			found <- new(program.Finder).Look(program.Call{Argv: []string{"sh"}, Dir: dir, Commands: []program.Command{{Name: "sh", Script: name}}}, true)
+			found <- new(program.Finder).Look(program.Launch{Argv: []string{"sh"}, Dir: dir, Commands: []program.Command{{Name: "sh", Script: name}}}, true)
 		}()
 		select {
 		case f := <-found:
@@ -153,7 +153,7 @@ func TestChanged(t *testing.T) {
 		},
 	} {
 		dir := files(t, map[string]string{"b/tool": "x", "run.txt": "a", "a/x": "x", "c/sh": "x"})
-		c := program.Call{Argv: []string{"sh"}, Dir: dir, Env: []string{"PATH=" + dir + "/a:" + dir + "/b:" + dir + "/c"},
+		c := program.Launch{Argv: []string{"sh"}, Dir: dir, Env: []string{"PATH=" + dir + "/a:" + dir + "/b:" + dir + "/c"},
 			Commands: []program.Command{{Name: "tool"}, {Name: "sh", Script: "run.txt"}}}
 		var f program.Finder
 		was := f.Look(c, true)
@@ -171,7 +171,7 @@ func TestChanged(t *testing.T) {
 // BenchmarkLook measures the cost of the paths for a call that the rules allow.
 func BenchmarkLook(b *testing.B) {
 	env := []string{"PATH=" + os.Getenv("PATH")}
-	c := program.Call{Argv: []string{"sh", "-c", "ls | wc -l && cat x"}, Dir: b.TempDir(), Env: env,
+	c := program.Launch{Argv: []string{"sh", "-c", "ls | wc -l && cat x"}, Dir: b.TempDir(), Env: env,
 		Commands: []program.Command{{Name: "ls"}, {Name: "wc"}, {Name: "cat"}}}
 	var f program.Finder
 	for b.Loop() {

@@ -242,8 +242,8 @@ func (w *world) naiveProxy() string {
 
 type yes struct{}
 
-func (yes) Decide(context.Context, proxy.Request) (proxy.Answer, error) {
-	return proxy.Answer{Allow: true, Grant: "all"}, nil
+func (yes) Decide(context.Context, proxy.Request) (proxy.Decision, error) {
+	return proxy.Decision{Allow: true, Grant: "all"}, nil
 }
 
 // listen answers every connection with the greeting: as HTTP if it is asked so.

@@ -185,19 +185,19 @@ func (w *world) run(sb sandbox.Sandbox, env []string, argv ...string) ran {
 // asks answers questions about hosts: a host without an answer is refused.
 type asks struct {
 	mu      sync.Mutex
-	answers map[string]proxy.Answer
+	answers map[string]proxy.Decision
 	asked   []proxy.Request
 }
 
-func newAsks() *asks { return &asks{answers: map[string]proxy.Answer{}} }
+func newAsks() *asks { return &asks{answers: map[string]proxy.Decision{}} }
 
-func (a *asks) Decide(_ context.Context, r proxy.Request) (proxy.Answer, error) {
+func (a *asks) Decide(_ context.Context, r proxy.Request) (proxy.Decision, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, r)
 	answer, ok := a.answers[r.Host+":"+r.Port]
 	if !ok {
-		answer = proxy.Answer{Reason: "the operator denied it"}
+		answer = proxy.Decision{Reason: "the operator denied it"}
 	}
 	return answer, nil
 }

@@ -67,7 +67,7 @@ func TestNetworkHeld(t *testing.T) {
 	for _, allow := range []bool{true, false} {
 		w := newWorld(t)
 		w.servers()
-		w.asks.answers["other.example.org:80"] = proxy.Answer{Allow: allow, Grant: "once", Reason: "the operator said no"}
+		w.asks.answers["other.example.org:80"] = proxy.Decision{Allow: allow, Grant: "once", Reason: "the operator said no"}
 		got := w.inside("curl", "-sS", "http://other.example.org/")
 		if allow && !strings.Contains(got.Out, pwned) || !allow && !strings.Contains(got.Out, "waggle: the sandbox does not let this through to other.example.org:80: the operator said no") {
 			t.Errorf("%v: %v", allow, got)

@@ -15,8 +15,8 @@ const (
 	proxyPort = 3128
 )
 
-// Call is one command to run.
-type Call struct {
+// Launch is one command to run.
+type Launch struct {
 	Argv    []string
 	Dir     string // an existing directory that is visible inside
 	Environ []string
@@ -32,7 +32,7 @@ type Plan struct {
 
 // plan writes the command line that runs a call in the sandbox. Its result depends only on its
 // arguments: Look has read the machine.
-func (p Profile) plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
+func (p Profile) plan(k Kit, m Machine, l Level, c Launch) (Plan, error) {
 	if len(c.Argv) == 0 {
 		return Plan{}, errors.New("sandbox: no command")
 	}
@@ -49,7 +49,7 @@ func (p Profile) plan(k Kit, m Machine, l Level, c Call) (Plan, error) {
 	return Plan{Argv: c.Argv, Env: c.Environ}, nil
 }
 
-func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Call) (Plan, error) {
+func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Launch) (Plan, error) {
 	cfg := relay.Config{UnixSockets: p.UnixSockets, Limits: p.Limits, Argv: c.Argv}
 	argv := append([]string{k.Bwrap}, namespaceFlags()...)
 	if c.Door != "" { // the relay stays, as process 1, which nothing inside can end
@@ -124,7 +124,7 @@ func (p Profile) mount(k Kit, all []Mount, mt Mount) []string {
 }
 
 // filesOnly runs the relay without namespaces: Landlock enforces what it can.
-func (p Profile) filesOnly(k Kit, m Machine, c Call) (Plan, error) {
+func (p Profile) filesOnly(k Kit, m Machine, c Launch) (Plan, error) {
 	cfg := relay.Config{Door: c.Door, UnixSockets: p.UnixSockets, Limits: p.Limits, Landlock: true, Argv: c.Argv,
 		Writable: p.Writable, Readable: append([]string{k.Relay}, m.Open...)}
 	env := environ(c.Environ, p, k.Relay, 0)

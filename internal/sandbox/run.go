@@ -130,7 +130,7 @@ func (s Sandbox) prepare(profile Profile, machine Machine, c spawn.Command) (*Re
 	}
 	s.Used.begin(own)
 	r := &Ready{door: d, group: own, used: s.Used}
-	plan, err := profile.plan(s.Kit, machine, s.Level, Call{Argv: c.Argv, Dir: c.Dir, Environ: c.Env, Door: d.Path, Network: network != nil})
+	plan, err := profile.plan(s.Kit, machine, s.Level, Launch{Argv: c.Argv, Dir: c.Dir, Environ: c.Env, Door: d.Path, Network: network != nil})
 	if err != nil {
 		_, _ = r.Close() // the relay has not connected
 		return nil, err

@@ -23,9 +23,9 @@ import (
 
 // homemade is an agent that does each line of its task with one of these functions.
 type homemade struct {
-	run  func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Answer, error)
+	run  func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Decision, error)
 	ask  func(ctx context.Context, h agent.Host, q agent.Question) (agent.Answers, error)
-	plan func(ctx context.Context, h agent.Host, words string) (agent.Answer, error)
+	plan func(ctx context.Context, h agent.Host, words string) (agent.Decision, error)
 	mail func(ctx context.Context) error
 }
 
@@ -38,7 +38,7 @@ func (a homemade) Turn(ctx context.Context, h agent.Host, w agent.Work) (res age
 	}
 	for _, line := range strings.Split(strings.TrimSpace(w.Task.Instructions), "\n") {
 		verb, rest, _ := strings.Cut(line, " ")
-		var got agent.Answer
+		var got agent.Decision
 		switch verb {
 		case "run":
 			got, err = a.run(ctx, h, w.Task, rest)
@@ -86,16 +86,16 @@ func bash(command string) agent.Call {
 // honest is an agent without a fault.
 func honest() homemade {
 	return homemade{
-		run: func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Answer, error) {
+		run: func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Decision, error) {
 			c := bash(command)
 			c.Cwd = t.Cwd
 			out, err := h.Tool(ctx, c, func(context.Context, json.RawMessage) agent.Ran { return sh(t, command) })
-			return out.Answer, err
+			return out.Decision, err
 		},
 		ask: func(ctx context.Context, h agent.Host, q agent.Question) (agent.Answers, error) {
 			return h.Question(ctx, q)
 		},
-		plan: func(ctx context.Context, h agent.Host, words string) (agent.Answer, error) {
+		plan: func(ctx context.Context, h agent.Host, words string) (agent.Decision, error) {
 			a, err := h.Plan(ctx, words)
 			if err == nil && !a.Allowed && words != "" {
 				a, err = h.Plan(ctx, words+" Again.")
@@ -174,14 +174,14 @@ func TestFaults(t *testing.T) {
 	}{
 		"runs before it asks": {func(a *homemade) {
 			ask := a.run
-			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Answer, error) {
+			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Decision, error) {
 				sh(t, command)
 				return ask(ctx, h, t, "true")
 			}
 		}, []agentcheck.Line{agentcheck.Ask, agentcheck.Denied, agentcheck.Plan, agentcheck.Mode}},
 		"runs what was denied": {func(a *homemade) {
 			ask := a.run
-			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Answer, error) {
+			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Decision, error) {
 				got, err := ask(ctx, h, t, command)
 				if err == nil && !got.Allowed {
 					sh(t, command)
@@ -190,14 +190,14 @@ func TestFaults(t *testing.T) {
 			}
 		}, []agentcheck.Line{agentcheck.Denied, agentcheck.Mode}},
 		"does not ask": {func(a *homemade) {
-			a.run = func(_ context.Context, _ agent.Host, t *agent.Task, command string) (agent.Answer, error) {
+			a.run = func(_ context.Context, _ agent.Host, t *agent.Task, command string) (agent.Decision, error) {
 				sh(t, command)
-				return agent.Answer{Allowed: true}, nil
+				return agent.Decision{Allowed: true}, nil
 			}
 		}, []agentcheck.Line{agentcheck.Ask, agentcheck.Denied, agentcheck.Plan, agentcheck.Mode}},
 		"runs a call twice": {func(a *homemade) {
 			ask := a.run
-			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Answer, error) {
+			a.run = func(ctx context.Context, h agent.Host, t *agent.Task, command string) (agent.Decision, error) {
 				return ask(ctx, h, t, command+";"+command)
 			}
 		}, []agentcheck.Line{agentcheck.Ask, agentcheck.Plan, agentcheck.Mode}},
@@ -211,8 +211,8 @@ func TestFaults(t *testing.T) {
 			}
 		}, []agentcheck.Line{agentcheck.Unanswered}},
 		"does not wait for its plan": {func(a *homemade) {
-			a.plan = func(_ context.Context, _ agent.Host, words string) (agent.Answer, error) {
-				return agent.Answer{Allowed: true}, nil
+			a.plan = func(_ context.Context, _ agent.Host, words string) (agent.Decision, error) {
+				return agent.Decision{Allowed: true}, nil
 			}
 		}, []agentcheck.Line{agentcheck.Plan}},
 		"never ends": {func(a *homemade) {

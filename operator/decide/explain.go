@@ -43,7 +43,7 @@ func (o Operator) Explain(ctx context.Context, name protocol.TeamName, id string
 	if err != nil {
 		return nil, err
 	}
-	e := &Explained{ID: string(c.ID), Handle: CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Asks: Question(c.Kind, c.Ask), At: c.Asked, Digest: string(c.Digest)}
+	e := &Explained{ID: string(c.ID), Handle: CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Asks: Gist(c.Kind, c.Ask), At: c.Asked, Digest: string(c.Digest)}
 	if r, ok := s.Lead.Request(c.Key); ok && r.Handle != "" {
 		e.Handle = r.Handle
 	}

@@ -171,14 +171,14 @@ func CallCode(k record.Key, d record.Digest) string { return record.HandleCode(k
 // InOneLine is Brief with the first line of a plan and its revision.
 func InOneLine(k protocol.Kind, a record.Ask) string {
 	if record.GateOf(k) == policy.GatePlan {
-		return Question(k, a)
+		return Gist(k, a)
 	}
 	return Brief(k, a)
 }
 
-// Question is what a request asks for in a few words, for the reason of a member's state: a shell text
+// Gist is what a request asks for in a few words, for the reason of a member's state: a shell text
 // without its tool, the first line of a plan or of a question.
-func Question(k protocol.Kind, a record.Ask) string {
+func Gist(k protocol.Kind, a record.Ask) string {
 	switch record.GateOf(k) {
 	case policy.GatePlan:
 		first, _, _ := strings.Cut(a.Plan, "\n")

@@ -308,7 +308,7 @@ func (k *probe) mailbox(ctx context.Context, m *control.Member, f *MemberFacts, 
 func (k *probe) saidByFile(m *control.Member, f *MemberFacts) {
 	for _, r := range k.s.Lead.Pending() {
 		if r.Instance == m.Instance && f.Asks == nil {
-			f.Asks = &Waits{What: "asks by file: " + decide.Question(r.Kind, r.Ask), Since: r.Seen}
+			f.Asks = &Waits{What: "asks by file: " + decide.Gist(r.Kind, r.Ask), Since: r.Seen}
 		}
 	}
 	f.Resting = m.LastIdle != nil && m.State() == machine.Idle
@@ -459,7 +459,7 @@ func (k *probe) questionOf(m *control.Member, c *control.Call) string {
 	if r, ok := k.s.Lead.Request(c.Key); ok && r.Handle != "" {
 		asks = "asks " + r.Handle + ": "
 	}
-	return asks + brief(decide.Question(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(m, &control.Request{Key: c.Key, Ask: c.Ask})) + ")"
+	return asks + brief(decide.Gist(c.Kind, c.Ask)) + " (" + string(decide.RiskOf(m, &control.Request{Key: c.Key, Ask: c.Ask})) + ")"
 }
 
 // todo finds the members whose tasks a member's task waits for.

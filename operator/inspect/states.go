@@ -261,7 +261,7 @@ func (s *States) recorded(m *control.Member) Change {
 			c.Is, c.Why = ConditionWaits, "the lead's agent answers "+r.Handle
 		default:
 			c.Handle = r.Handle
-			return is(ConditionNeedsYou, "asks "+r.Handle+": "+brief(decide.Question(r.Kind, r.Ask)))
+			return is(ConditionNeedsYou, "asks "+r.Handle+": "+brief(decide.Gist(r.Kind, r.Ask)))
 		}
 	}
 	own := s.own[m.Instance]

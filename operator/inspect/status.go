@@ -482,7 +482,7 @@ func (f *MemberFacts) byGuest(s *operator.State, name protocol.MemberName) {
 		f.Session = &Health{State: StateWorking, Since: w.TurnAt, Why: "has a turn"}
 	}
 	if b := w.Blocking(); len(b) > 0 {
-		f.Session = &Health{State: StatePeer, Since: b[0].Asked, Why: "asks its lead: " + brief(decide.Question(b[0].Kind, b[0].Ask))}
+		f.Session = &Health{State: StatePeer, Since: b[0].Asked, Why: "asks its lead: " + brief(decide.Gist(b[0].Kind, b[0].Ask))}
 	}
 }
 

@@ -71,8 +71,8 @@ func (o Operator) OpenBox(ctx context.Context, program string, w Where) (b *Box,
 	if c.Want.Mode == record.SandboxRequired {
 		c.Want.Mode = record.SandboxAuto // an inspection does not fail at a lower level
 	}
-	c.Ask = func(context.Context, string, string) (agent.Answer, error) {
-		return agent.Answer{Reason: "nobody is asked here: only hosts that are granted already are open", By: "system"}, nil
+	c.Ask = func(context.Context, string, string) (agent.Decision, error) {
+		return agent.Decision{Reason: "nobody is asked here: only hosts that are granted already are open", By: "system"}, nil
 	}
 	c.Connected = func(record.Connection) {}
 	b.Tree, b.Wants = c.Tree, c.Want

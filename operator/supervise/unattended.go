@@ -166,7 +166,7 @@ func (o Operator) probe(ctx context.Context) (held *record.Held, err error) {
 	}
 	box, err := o.Confine(ctx, worker.Confining{Want: record.Sandbox{Mode: record.SandboxAuto}, Tree: tree, Own: filepath.Join(dir, "own"), Dir: filepath.Join(dir, "kit"),
 		Environ: o.Environ, Now: o.Minter.Now, Connected: func(record.Connection) {},
-		Ask: func(context.Context, string, string) (agent.Answer, error) { return agent.Answer{}, nil }})
+		Ask: func(context.Context, string, string) (agent.Decision, error) { return agent.Decision{}, nil }})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"waggle/internal/face/ask"
 )
 
-var confirm = ask.Question{Text: "t", Confirm: "run it?"}
+var confirm = ask.Prompt{Text: "t", Confirm: "run it?"}
 
 // TestHeldKey: a key that is held down from before the question never answers it, at any
 // rate at which keyboards repeat, whenever it was pressed.
@@ -20,7 +20,7 @@ func TestHeldKey(t *testing.T) {
 		for _, first := range []time.Duration{225, 250, 375, 500, 660, 1000} { // until it repeats
 			for before := time.Duration(0); before < 700; before += 70 {
 				for _, c := range []struct {
-					q ask.Question
+					q ask.Prompt
 					k string
 				}{{low, "a"}, {confirm, "y"}} {
 					p := ask.NewPlay()
@@ -107,7 +107,7 @@ func TestSequences(t *testing.T) {
 		"ä", "a\u0300"[1:], "\U0001F41D",
 		"\x1b[200~a\ry\r\x1b[201~",
 	} {
-		for _, q := range []ask.Question{low, confirm} {
+		for _, q := range []ask.Prompt{low, confirm} {
 			for _, gap := range []time.Duration{0, time.Millisecond, 90 * time.Millisecond, 500 * time.Millisecond} {
 				p, answer := stands(q, time.Minute)
 				for i := range len(s) {
@@ -268,7 +268,7 @@ func TestAdvance(t *testing.T) {
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {
-		for _, q := range []ask.Question{low, high} {
+		for _, q := range []ask.Prompt{low, high} {
 			p, answer := stands(q, time.Second)
 			p.Type(string([]byte{byte(b)}))
 			p.Pass(time.Minute)

@@ -4,7 +4,7 @@
 //
 //	t, err := ask.New(os.Stdin, os.Stderr, ask.Options{})
 //	defer t.Close() // also restores the terminal when the caller panics
-//	a, err := t.Ask(ctx, ask.Question{Handle: "KQ7M", Text: text, Typed: risky})
+//	a, err := t.Ask(ctx, ask.Prompt{Handle: "KQ7M", Text: text, Typed: risky})
 //
 // Whatever else writes to the terminal goes through Terminal.Output: it waits while a
 // question stands, is written after Hold at the latest, and the question is painted

@@ -33,8 +33,8 @@ func (p *Play) drop() bool                 { p.Drops++; return false }
 func (p *Play) size() (cols, rows int)     { return p.Cols, p.Rows }
 
 // Ask opens a question; the function returns its answer, when there is one.
-func (p *Play) Ask(q Question) (answer func() (Answer, bool), withdraw func(why string)) {
-	e := &asked{Question: q, ctx: context.Background(), done: make(chan result, 1)}
+func (p *Play) Ask(q Prompt) (answer func() (Answer, bool), withdraw func(why string)) {
+	e := &asked{Prompt: q, ctx: context.Background(), done: make(chan result, 1)}
 	p.m.add(e)
 	p.round()
 	return func() (Answer, bool) {

@@ -9,13 +9,13 @@ import (
 	"waggle/internal/face/ask"
 )
 
-var low = ask.Question{Handle: "KQ7M", Text: "it asks for Bash", Risk: 1, Reason: true}
-var high = ask.Question{Handle: "BX2P", Text: "it asks for rm -rf", Risk: 2, Typed: true, Reason: true}
+var low = ask.Prompt{Handle: "KQ7M", Text: "it asks for Bash", Risk: 1, Reason: true}
+var high = ask.Prompt{Handle: "BX2P", Text: "it asks for rm -rf", Risk: 2, Typed: true, Reason: true}
 
-var choosing = ask.Question{Text: "t", Confirm: "merge it?", Choices: []ask.Choice{{Key: 'c', Does: "comment", Line: "line: "}, {Key: 's', Does: "send"}}}
+var choosing = ask.Prompt{Text: "t", Confirm: "merge it?", Choices: []ask.Choice{{Key: 'c', Does: "comment", Line: "line: "}, {Key: 's', Does: "send"}}}
 
 // stands asks a question on a machine of its own, and lets it stand for a time.
-func stands(q ask.Question, d time.Duration) (p *ask.Play, answer func() (ask.Answer, bool)) {
+func stands(q ask.Prompt, d time.Duration) (p *ask.Play, answer func() (ask.Answer, bool)) {
 	p = ask.NewPlay()
 	answer, _ = p.Ask(q)
 	p.Pass(d)
@@ -53,7 +53,7 @@ func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		q    ask.Question
+		q    ask.Prompt
 		do   func(p *ask.Play)
 	}{
 		{"Enter", low, func(p *ask.Play) { p.Keys("\r\n\r") }},
@@ -105,7 +105,7 @@ func TestAnswers(t *testing.T) {
 	brief.Reason = false
 	for _, c := range []struct {
 		name, keys string
-		q          ask.Question
+		q          ask.Prompt
 		want       ask.Answer
 	}{
 		{"a", "a", low, ask.Answer{Allow: true}},

@@ -9,7 +9,7 @@ import (
 )
 
 // inShort is a question with a text of a few lines; hides says that they are not all.
-func inShort(q ask.Question, hides bool) ask.Question {
+func inShort(q ask.Prompt, hides bool) ask.Prompt {
 	q.Text = "ALL of it"
 	q.Short = func(int, int) ask.Short { return ask.Short{Text: "in SHORT", Hides: hides, Choices: !hides} }
 	return q
@@ -17,10 +17,10 @@ func inShort(q ask.Question, hides bool) ask.Question {
 
 // shortKinds are questions beside low and high: one whose handle begins with the key that shows all, one with y and n,
 // one with a rule.
-func shortKinds() (vee, confirm, withRule ask.Question) {
+func shortKinds() (vee, confirm, withRule ask.Prompt) {
 	vee, withRule = high, low
 	vee.Handle, withRule.Choices = "V4XY", ruling
-	return vee, ask.Question{Confirm: "allow it?"}, withRule
+	return vee, ask.Prompt{Confirm: "allow it?"}, withRule
 }
 
 var ruling = []ask.Choice{{Key: 'r', Does: "with the rule"}}
@@ -31,7 +31,7 @@ func TestShortHides(t *testing.T) {
 	vee, confirm, withRule := shortKinds()
 	for _, c := range []struct {
 		name, keys string
-		q          ask.Question
+		q          ask.Prompt
 	}{
 		{"a", "aAa\r", low}, {"handle", "bx2p\r", high}, {"handle that begins with v", "v4xy\r", vee}, {"y", "yY", confirm}, {"rule", "rR", withRule},
 	} {
@@ -45,7 +45,7 @@ func TestShortHides(t *testing.T) {
 			t.Errorf("%s: %q", c.name, out)
 		}
 	}
-	for keys, q := range map[string]ask.Question{"d\r": low, "n": confirm} {
+	for keys, q := range map[string]ask.Prompt{"d\r": low, "n": confirm} {
 		p, answer := stands(inShort(q, true), time.Second)
 		p.Keys(keys)
 		if a, ok := answer(); !ok || a.Allow {
@@ -60,7 +60,7 @@ func TestShortView(t *testing.T) {
 	vee, confirm, withRule := shortKinds()
 	for _, c := range []struct {
 		name, view, keys string
-		q                ask.Question
+		q                ask.Prompt
 		want             ask.Answer
 	}{
 		{"a", "v", "a", low, ask.Answer{Allow: true}},
@@ -120,7 +120,7 @@ func TestShortWhole(t *testing.T) {
 	if a, ok := answer(); ok {
 		t.Errorf("a rule that is not shown was made: %+v", a)
 	}
-	harmless := inShort(ask.Question{Confirm: "deny it?", Harmless: true}, true)
+	harmless := inShort(ask.Prompt{Confirm: "deny it?", Harmless: true}, true)
 	p = ask.NewPlay()
 	answer, _ = p.Ask(harmless)
 	p.Pass(time.Second)

@@ -98,11 +98,11 @@ func newTerminal(dev device, o Options) *Terminal {
 
 // Ask shows a question, waits for its turn, and returns the answer. When ctx ends the
 // question is taken away, with the cause said, and the cause is the error.
-func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
+func (t *Terminal) Ask(ctx context.Context, q Prompt) (Answer, error) {
 	if q.Typed && q.Handle == "" {
 		return Answer{}, errors.New("ask: a question whose handle is to be typed has none")
 	}
-	e := &asked{Question: q, ctx: ctx, done: make(chan result, 1)}
+	e := &asked{Prompt: q, ctx: ctx, done: make(chan result, 1)}
 	if err := t.begin(func(time.Time) {
 		if t.gone != nil {
 			e.done <- result{err: t.gone}

@@ -86,7 +86,7 @@ func (r *rig) open() *ask.Terminal {
 }
 
 // asked asks a question beside the test; the channel has how it ends.
-func asked(ctx context.Context, x *ask.Terminal, q ask.Question) <-chan error {
+func asked(ctx context.Context, x *ask.Terminal, q ask.Prompt) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := x.Ask(ctx, q)

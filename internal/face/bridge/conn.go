@@ -270,7 +270,7 @@ func (c *conn) changed(ctx context.Context, last *string, shows any, p push) err
 func waiting(qs []decide.Request, now time.Time) (shown, same []question) {
 	shown, same = make([]question, len(qs)), make([]question, len(qs))
 	for i, q := range qs {
-		shown[i] = question{view.Question(q, now), string(q.Input)}
+		shown[i] = question{view.Request(q, now), string(q.Input)}
 		same[i] = shown[i]
 		same[i].AgeS = 0
 	}

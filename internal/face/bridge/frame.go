@@ -90,7 +90,7 @@ type push struct {
 // question is a request with its input as text besides: a program that parses JSON
 // numbers into floating point would show another input than the one that runs.
 type question struct {
-	view.QuestionDocument
+	view.RequestDocument
 	InputText string `json:"input_text"`
 }
 

@@ -162,14 +162,14 @@ func sayAddress(ctx context.Context, a *app.App, op operator.Operator, team prot
 
 // allAddresses shows the address of each team's lead.
 func allAddresses(ctx context.Context, a *app.App, op operator.Operator) error {
-	return a.EachTeam(ctx, a.TeamRead, func(_ operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamRead, func(_ operator.Operator, name protocol.TeamName) (app.Output, error) {
 		at, err := mail.Of(op).SocketAddress(ctx, name, protocol.Lead)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
 		var p page.Page
 		p.Line(page.Plain(at))
-		return app.Answer{Doc: view.AddressDocument{Address: at, Member: string(protocol.Lead), Team: string(name)}, Page: p}, nil
+		return app.Output{Doc: view.AddressDocument{Address: at, Member: string(protocol.Lead), Team: string(name)}, Page: p}, nil
 	})
 }
 

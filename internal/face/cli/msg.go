@@ -53,16 +53,16 @@ A journal that is broken is named in "problems", as by audit verify, and is exit
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			missing := a.EachTeam(cmd.Context(), a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			missing := a.EachTeam(cmd.Context(), a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				msgs, broken := mail.Of(op).Message(cmd.Context(), name, args[0])
 				if msgs == nil {
-					return app.Answer{}, broken
+					return app.Output{}, broken
 				}
 				var p page.Page
 				for _, m := range msgs {
 					p = append(p, view.MessagePage(m, a.Clock())...)
 				}
-				return app.Answer{Doc: view.Messages(msgs, broken), Page: p}, broken
+				return app.Output{Doc: view.Messages(msgs, broken), Page: p}, broken
 			})
 			if missing == nil {
 				return nil
@@ -111,13 +111,13 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 		}
 		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: near}
 	}
-	return a.EachTeam(ctx, a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		found, broken := mail.Of(op).Messages(ctx, name, all)
 		if found == nil {
-			return app.Answer{}, broken
+			return app.Output{}, broken
 		}
 		msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
-		x := app.Answer{Doc: view.Messages(msgs, broken), Page: view.MessagesPage(msgs, a.Clock())}
+		x := app.Output{Doc: view.Messages(msgs, broken), Page: view.MessagesPage(msgs, a.Clock())}
 		if len(msgs) == 0 {
 			x.None = "no such messages"
 		}

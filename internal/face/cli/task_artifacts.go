@@ -52,13 +52,13 @@ terminal with control characters as codes. --json: {"artifacts":[{"member","kind
 				}
 				return errors.Join(print(a, f), f.Close())
 			}
-			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
 				a.Notes(problems)
-				x := app.Answer{Doc: view.ArtifactsDocument{Artifacts: rows}, Page: view.ArtifactsPage(rows, a.Now())}
+				x := app.Output{Doc: view.ArtifactsDocument{Artifacts: rows}, Page: view.ArtifactsPage(rows, a.Now())}
 				if len(rows) == 0 {
 					x.None = "no member has left a file"
 				}

@@ -91,12 +91,12 @@ order is null when no member has an order of waggle for it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				d, err := board.Of(op).Task(cmd.Context(), name, taskID(args[0]))
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				return app.Answer{Doc: view.OneTask(*d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
+				return app.Output{Doc: view.OneTask(*d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
 			})
 		},
 	}

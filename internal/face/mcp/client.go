@@ -201,7 +201,7 @@ func (c *Client) Ask(ctx context.Context, call agent.Call) (agent.Claim, error) 
 		leave()
 		return claim, err
 	}
-	return agent.Granted(claim.Answer, claim.ID, claim.Input, func(ctx context.Context, r agent.Ran) error {
+	return agent.Granted(claim.Decision, claim.ID, claim.Input, func(ctx context.Context, r agent.Ran) error {
 		defer leave()
 		return claim.Done(ctx, r)
 	}), nil
@@ -226,20 +226,20 @@ func (c *Client) Question(ctx context.Context, q agent.Question) (agent.Answers,
 }
 
 // Plan requests a decision about a plan.
-func (c *Client) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+func (c *Client) Plan(ctx context.Context, plan string) (agent.Decision, error) {
 	t, leave, err := c.enter(ctx)
 	if err != nil {
-		return agent.Answer{}, err
+		return agent.Decision{}, err
 	}
 	defer leave()
 	return t.host.Plan(ctx, plan)
 }
 
 // Network asks for a host.
-func (c *Client) Network(ctx context.Context, host, reason string) (agent.Answer, error) {
+func (c *Client) Network(ctx context.Context, host, reason string) (agent.Decision, error) {
 	t, leave, err := c.enter(ctx)
 	if err != nil {
-		return agent.Answer{}, err
+		return agent.Decision{}, err
 	}
 	defer leave()
 	return t.host.Network(ctx, host, reason)

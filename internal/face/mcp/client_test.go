@@ -35,9 +35,9 @@ func (h *host) Progress(_ context.Context, phase, text string) error {
 func (h *host) Ask(_ context.Context, c agent.Call) (agent.Claim, error) {
 	h.said = append(h.said, c.Tool+" in "+c.Cwd)
 	if !h.allow {
-		return agent.Claim{Answer: agent.Answer{Reason: "no"}}, nil
+		return agent.Claim{Decision: agent.Decision{Reason: "no"}}, nil
 	}
-	return agent.Granted(agent.Answer{}, "perm-1", c.Input, func(_ context.Context, r agent.Ran) error {
+	return agent.Granted(agent.Decision{}, "perm-1", c.Input, func(_ context.Context, r agent.Ran) error {
 		h.ended = append(h.ended, r)
 		return nil
 	}), nil

@@ -29,9 +29,9 @@ type Seat interface {
 	// Question asks a person in words.
 	Question(ctx context.Context, q agent.Question) (agent.Answers, error)
 	// Plan requests a decision about a plan.
-	Plan(ctx context.Context, plan string) (agent.Answer, error)
+	Plan(ctx context.Context, plan string) (agent.Decision, error)
 	// Network requests a host, "example.com" or "example.com:443".
-	Network(ctx context.Context, host, reason string) (agent.Answer, error)
+	Network(ctx context.Context, host, reason string) (agent.Decision, error)
 	// Check ends a turn whose mail the client has read, and returns the work and messages that came
 	// since. It waits for them until wait is over.
 	Check(ctx context.Context, wait time.Duration) (Work, error)

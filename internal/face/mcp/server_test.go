@@ -23,7 +23,7 @@ import (
 // seat is a member whose answers the test gives; calls has the calls of its methods, in order.
 type seat struct {
 	lead   bool
-	answer agent.Answer
+	answer agent.Decision
 	input  json.RawMessage // the allowed input; nil: the input that was asked
 	reply  agent.Answers
 	work   mcp.Work
@@ -57,7 +57,7 @@ func (s *seat) Progress(_ context.Context, phase, message string) error {
 func (s *seat) Ask(_ context.Context, c agent.Call) (agent.Claim, error) {
 	err := s.note("ask %s %s in %q as %q because %q", c.Tool, c.Input, c.Cwd, c.UseID, c.Reason)
 	if err != nil || !s.answer.Allowed {
-		return agent.Claim{Answer: s.answer}, err
+		return agent.Claim{Decision: s.answer}, err
 	}
 	in := s.input
 	if in == nil {
@@ -74,10 +74,10 @@ func (s *seat) Ask(_ context.Context, c agent.Call) (agent.Claim, error) {
 func (s *seat) Question(_ context.Context, q agent.Question) (agent.Answers, error) {
 	return s.reply, s.note("question %+v", q.Parts)
 }
-func (s *seat) Plan(_ context.Context, plan string) (agent.Answer, error) {
+func (s *seat) Plan(_ context.Context, plan string) (agent.Decision, error) {
 	return s.answer, s.note("plan %q", plan)
 }
-func (s *seat) Network(_ context.Context, host, reason string) (agent.Answer, error) {
+func (s *seat) Network(_ context.Context, host, reason string) (agent.Decision, error) {
 	return s.answer, s.note("network %s %q", host, reason)
 }
 func (s *seat) Check(_ context.Context, wait time.Duration) (mcp.Work, error) {
@@ -248,7 +248,7 @@ func TestArguments(t *testing.T) {
 			continue
 		}
 		t.Run(tool.Name, func(t *testing.T) {
-			s := &seat{lead: true, answer: agent.Answer{Allowed: true}, reply: agent.Answers{Given: true, Replies: []agent.Reply{{Labels: []string{"A"}}}}}
+			s := &seat{lead: true, answer: agent.Decision{Allowed: true}, reply: agent.Answers{Given: true, Replies: []agent.Reply{{Labels: []string{"A"}}}}}
 			c := connect(t, leading{s})
 			text, failed := call(t, c, tool.Name, right.args)
 			if failed {
@@ -342,9 +342,9 @@ func TestPermission(t *testing.T) {
 		seat *seat
 		want string
 	}{
-		{"as asked", &seat{answer: agent.Answer{Allowed: true, By: "rules", Reason: "r"}}, `{"allowed":true,"reason":"r","decided_by":"rules","call_id":"perm-1","input":{"command":"ls"}}`},
-		{"changed", &seat{answer: agent.Answer{Allowed: true}, input: json.RawMessage(`{"command":"ls -l","n":12345678901234567890}`)}, `{"allowed":true,"call_id":"perm-1","input":{"command":"ls -l","n":12345678901234567890}}`},
-		{"denied", &seat{answer: agent.Answer{Reason: "no"}}, `{"allowed":false,"reason":"no"}`},
+		{"as asked", &seat{answer: agent.Decision{Allowed: true, By: "rules", Reason: "r"}}, `{"allowed":true,"reason":"r","decided_by":"rules","call_id":"perm-1","input":{"command":"ls"}}`},
+		{"changed", &seat{answer: agent.Decision{Allowed: true}, input: json.RawMessage(`{"command":"ls -l","n":12345678901234567890}`)}, `{"allowed":true,"call_id":"perm-1","input":{"command":"ls -l","n":12345678901234567890}}`},
+		{"denied", &seat{answer: agent.Decision{Reason: "no"}}, `{"allowed":false,"reason":"no"}`},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			c := connect(t, k.seat)
@@ -361,7 +361,7 @@ func TestPermission(t *testing.T) {
 
 // TestPrompt: the answer is exactly one of the two forms that the client knows.
 func TestPrompt(t *testing.T) {
-	other := &seat{answer: agent.Answer{Allowed: true}}
+	other := &seat{answer: agent.Decision{Allowed: true}}
 	call(t, connect(t, other), mcp.PromptTool, `{"tool_name":"Bash","input":{},"Tool_use_id":"x","Input":{"command":"rm"}}`)
 	if got := other.called(); len(got) != 1 || got[0] != `ask Bash {} in "" as "" because ""` {
 		t.Errorf("other spellings: %q", got)
@@ -372,13 +372,13 @@ func TestPrompt(t *testing.T) {
 		args string
 		want string
 	}{
-		{"allowed", &seat{answer: agent.Answer{Allowed: true}}, `{"tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"t"}`, `{"behavior":"allow","updatedInput":{"command":"ls"}}`},
-		{"more than is known", &seat{answer: agent.Answer{Allowed: true}}, `{"tool_name":"Bash","input":{},"new":1}`, `{"behavior":"allow","updatedInput":{}}`},
-		{"denied", &seat{answer: agent.Answer{Reason: "no"}}, `{"tool_name":"Bash","input":{}}`, `{"behavior":"deny","message":"no"}`},
+		{"allowed", &seat{answer: agent.Decision{Allowed: true}}, `{"tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"t"}`, `{"behavior":"allow","updatedInput":{"command":"ls"}}`},
+		{"more than is known", &seat{answer: agent.Decision{Allowed: true}}, `{"tool_name":"Bash","input":{},"new":1}`, `{"behavior":"allow","updatedInput":{}}`},
+		{"denied", &seat{answer: agent.Decision{Reason: "no"}}, `{"tool_name":"Bash","input":{}}`, `{"behavior":"deny","message":"no"}`},
 		{"failed", &seat{err: errors.New("gone")}, `{"tool_name":"Bash","input":{}}`, `{"behavior":"deny","message":"gone"}`},
-		{"allowed nothing", &seat{answer: agent.Answer{Allowed: true}, input: json.RawMessage{}}, `{"tool_name":"Bash","input":{}}`, `{"behavior":"deny"}`},
-		{"a question", &seat{answer: agent.Answer{Allowed: true}}, `{"tool_name":"AskUserQuestion","input":{}}`, `{"behavior":"deny","message":"AskUserQuestion does not go through this prompt: use ask_question, submit_plan"}`},
-		{"a plan", &seat{answer: agent.Answer{Allowed: true}}, `{"tool_name":"ExitPlanMode","input":{}}`, `{"behavior":"deny","message":"ExitPlanMode does not go through this prompt: use ask_question, submit_plan"}`},
+		{"allowed nothing", &seat{answer: agent.Decision{Allowed: true}, input: json.RawMessage{}}, `{"tool_name":"Bash","input":{}}`, `{"behavior":"deny"}`},
+		{"a question", &seat{answer: agent.Decision{Allowed: true}}, `{"tool_name":"AskUserQuestion","input":{}}`, `{"behavior":"deny","message":"AskUserQuestion does not go through this prompt: use ask_question, submit_plan"}`},
+		{"a plan", &seat{answer: agent.Decision{Allowed: true}}, `{"tool_name":"ExitPlanMode","input":{}}`, `{"behavior":"deny","message":"ExitPlanMode does not go through this prompt: use ask_question, submit_plan"}`},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			if text, _ := call(t, connect(t, k.seat), mcp.PromptTool, k.args); text != k.want {
@@ -390,7 +390,7 @@ func TestPrompt(t *testing.T) {
 
 // TestResult: the end of a call is recorded once, and only of a call that was allowed.
 func TestResult(t *testing.T) {
-	s := &seat{answer: agent.Answer{Allowed: true}}
+	s := &seat{answer: agent.Decision{Allowed: true}}
 	c := connect(t, s)
 	if _, failed := call(t, c, "report_result", `{"call_id":"perm-1"}`); !failed {
 		t.Error("a call that was never allowed has a result")

@@ -95,8 +95,8 @@ type workerVerdict struct {
 	By      string             `json:"by"`
 }
 
-func (v workerVerdict) answer() agent.Answer {
-	return agent.Answer{Allowed: v.Allowed, Reason: v.Reason, By: v.By}
+func (v workerVerdict) answer() agent.Decision {
+	return agent.Decision{Allowed: v.Allowed, Reason: v.Reason, By: v.By}
 }
 
 // Ask implements mcp.Seat.
@@ -104,7 +104,7 @@ func (s *socket) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 	var v workerVerdict
 	err := s.call(ctx, "ask", map[string]any{"tool": c.Tool, "input": c.Input, "cwd": c.Cwd, "reason": c.Reason, "use_id": c.UseID}, &v)
 	if err != nil || !v.Allowed {
-		return agent.Claim{Answer: agent.Answer{Reason: v.Reason, By: v.By}}, err
+		return agent.Claim{Decision: agent.Decision{Reason: v.Reason, By: v.By}}, err
 	}
 	return agent.Granted(v.answer(), v.ID, v.Input, func(ctx context.Context, r agent.Ran) error {
 		return s.call(ctx, "done", map[string]any{"id": v.ID, "failed": r.Failed, "exit_code": r.ExitCode, "tail": r.Tail, "error": r.Err}, nil)
@@ -153,14 +153,14 @@ func (s *socket) Question(ctx context.Context, q agent.Question) (agent.Answers,
 }
 
 // Plan implements mcp.Seat.
-func (s *socket) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+func (s *socket) Plan(ctx context.Context, plan string) (agent.Decision, error) {
 	var v workerVerdict
 	err := s.call(ctx, "plan", map[string]any{"plan": plan}, &v)
 	return v.answer(), err
 }
 
 // Network implements mcp.Seat.
-func (s *socket) Network(ctx context.Context, host, reason string) (agent.Answer, error) {
+func (s *socket) Network(ctx context.Context, host, reason string) (agent.Decision, error) {
 	var v workerVerdict
 	err := s.call(ctx, "network", map[string]any{"host": host, "reason": reason}, &v)
 	return v.answer(), err

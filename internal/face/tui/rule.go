@@ -116,7 +116,7 @@ func (c *ruleChoice) text(q decide.Request) (t ruleText) {
 		t = append(t, line{style: plain, text: fmt.Sprintf("it matches %d of the last %d calls", sg.Total, sg.Looked)})
 		for _, one := range sg.Matched[:min(5, len(sg.Matched))] {
 			asked := record.Ask{Tool: one.Tool, Input: string(one.Input)}
-			t = append(t, line{style: faint, text: fmt.Sprintf("  %s: %s (%s)", one.Member, decide.Question(protocol.KindPermissionRequest, asked), cmp.Or(one.Decision, decide.StatusOpen))})
+			t = append(t, line{style: faint, text: fmt.Sprintf("  %s: %s (%s)", one.Member, decide.Gist(protocol.KindPermissionRequest, asked), cmp.Or(one.Decision, decide.StatusOpen))})
 		}
 	}
 	return append(t, line{})

@@ -297,7 +297,7 @@ func sessionText(r decide.SessionRow) string {
 
 // asksShort is what a request asks in one line, a question with the numbers of its options.
 func asksShort(q decide.Request) string {
-	text := decide.Question(protocol.Kind(q.Kind), askOf(q))
+	text := decide.Gist(protocol.Kind(q.Kind), askOf(q))
 	switch {
 	case q.Kind == decide.KindDialog:
 		return q.Reason

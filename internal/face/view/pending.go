@@ -165,7 +165,7 @@ func Asks(q decide.Request) string {
 
 // Opens says in a few words what a member asks, and by which handle it is answered.
 func Opens(q decide.Request) string {
-	return fmt.Sprintf("asks %s: %s (%s)", q.Handle, decide.Question(protocol.Kind(q.Kind), askOf(q)), q.Risk)
+	return fmt.Sprintf("asks %s: %s (%s)", q.Handle, decide.Gist(protocol.Kind(q.Kind), askOf(q)), q.Risk)
 }
 
 // PlanPage has a row for each plan.

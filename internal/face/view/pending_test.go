@@ -34,8 +34,8 @@ func small(id, team, command string, s int) decide.Request {
 }
 
 func TestQuestion(t *testing.T) {
-	golden(t, "question", view.Question(question(), now))
-	golden(t, "question_empty", view.Questions([]decide.Request{{Suggest: []string{}}}, now))
+	golden(t, "question", view.Request(question(), now))
+	golden(t, "question_empty", view.Requests([]decide.Request{{Suggest: []string{}}}, now))
 	var b strings.Builder
 	for _, f := range view.QuestionFields(question(), nil, now) {
 		fmt.Fprintf(&b, "%s%s: %q\n", map[bool]string{true: "block "}[f.Block], f.Name, f.Text)

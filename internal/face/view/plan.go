@@ -20,7 +20,7 @@ func EscalatedPage(e *decide.Escalated) (p page.Page) {
 
 // PlanList is the document of plans.
 type PlanList struct {
-	Plans []QuestionDocument `json:"plans"`
+	Plans []RequestDocument `json:"plans"`
 }
 
 // PlanDiffDocument is the difference of two plans.

@@ -46,8 +46,8 @@ const (
 	bySOCKS   = "socks"
 )
 
-// Answer is the decision about a Request.
-type Answer struct {
+// Decision is what was decided of a Request.
+type Decision struct {
 	Allow  bool
 	Grant  string // the name of the grant in the record of the connection
 	Reason string // of a refusal, for the tool's user
@@ -56,7 +56,7 @@ type Answer struct {
 // Decider decides about hosts that no grant covers. Decide blocks while it asks; ctx ends when no
 // connection waits for the answer any more. An error refuses.
 type Decider interface {
-	Decide(ctx context.Context, r Request) (Answer, error)
+	Decide(ctx context.Context, r Request) (Decision, error)
 }
 
 // Event is what happened to a connection.

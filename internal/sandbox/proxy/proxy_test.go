@@ -46,22 +46,22 @@ type world struct {
 type ask struct {
 	proxy.Request
 	ctx    context.Context
-	answer chan proxy.Answer
+	answer chan proxy.Decision
 }
 
 // Decide implements proxy.Decider: the test answers.
-func (w *world) Decide(ctx context.Context, r proxy.Request) (proxy.Answer, error) {
-	a := ask{r, ctx, make(chan proxy.Answer, 1)}
+func (w *world) Decide(ctx context.Context, r proxy.Request) (proxy.Decision, error) {
+	a := ask{r, ctx, make(chan proxy.Decision, 1)}
 	select {
 	case w.asks <- a:
 	case <-ctx.Done():
-		return proxy.Answer{}, ctx.Err()
+		return proxy.Decision{}, ctx.Err()
 	}
 	select {
 	case got := <-a.answer:
 		return got, nil
 	case <-ctx.Done():
-		return proxy.Answer{}, ctx.Err()
+		return proxy.Decision{}, ctx.Err()
 	}
 }
 
@@ -259,7 +259,7 @@ func try(way func(proxyAddr, target string) (net.Conn, error), addr, target stri
 // goes on, or is cut at once with the reason.
 func TestHeld(t *testing.T) {
 	for way, open := range ways {
-		for _, answer := range []proxy.Answer{{Allow: true, Grant: "once-7"}, {Reason: "not this one"}} {
+		for _, answer := range []proxy.Decision{{Allow: true, Grant: "once-7"}, {Reason: "not this one"}} {
 			t.Run(fmt.Sprint(way, " ", answer.Allow), func(t *testing.T) {
 				w := newWorld(t)
 				done := try(open, w.addr, "api.example.com:80")
@@ -386,7 +386,7 @@ func TestOneQuestionPerMember(t *testing.T) {
 	// Every connection waits before the first answer: none can ask a second time.
 	testenv.Eventually(t, "all wait", func() bool { return w.proxy.Waiting() == members*each })
 	for _, a := range held {
-		a.answer <- proxy.Answer{Allow: a.Client != "m3", Grant: a.Client, Reason: "no"}
+		a.answer <- proxy.Decision{Allow: a.Client != "m3", Grant: a.Client, Reason: "no"}
 	}
 	for range members * each {
 		if r := <-results; (r.err != nil) != (r.member == "m3") {
@@ -460,7 +460,7 @@ func TestAskedOnce(t *testing.T) {
 	w := newWorld(t)
 	addr, end := w.call("ada")
 	first := try(connect, addr, "no.example.com:443")
-	(<-w.asks).answer <- proxy.Answer{Reason: "not this one"}
+	(<-w.asks).answer <- proxy.Decision{Reason: "not this one"}
 	for _, got := range []opened{<-first, <-try(connect, addr, "no.example.com:443"), <-try(connect, addr, "no.example.com:443")} {
 		if got.err == nil || !strings.Contains(got.err.Error(), "not this one") {
 			t.Errorf("%v", got.err)
@@ -468,7 +468,7 @@ func TestAskedOnce(t *testing.T) {
 	}
 	other, _ := w.call("ada")
 	again := try(connect, other, "no.example.com:443")
-	(<-w.asks).answer <- proxy.Answer{Allow: true}
+	(<-w.asks).answer <- proxy.Decision{Allow: true}
 	if got := <-again; got.err != nil {
 		t.Errorf("another command: %v", got.err)
 	}
@@ -485,7 +485,7 @@ func TestAskedOnce(t *testing.T) {
 	late := giveUp("late.example.com:443")
 	second := try(connect, addr, "late.example.com:443")
 	testenv.Eventually(t, "the next try waits", func() bool { return w.proxy.Waiting() == 1 })
-	late.answer <- proxy.Answer{Allow: true}
+	late.answer <- proxy.Decision{Allow: true}
 	if got := <-second; got.err != nil {
 		t.Errorf("the next try: %v", got.err)
 	}
@@ -494,7 +494,7 @@ func TestAskedOnce(t *testing.T) {
 	<-granted.ctx.Done()
 	w.proxy.NextCall()
 	next := try(connect, addr, "no.example.com:443")
-	(<-w.asks).answer <- proxy.Answer{Allow: true}
+	(<-w.asks).answer <- proxy.Decision{Allow: true}
 	if got := <-next; got.err != nil {
 		t.Errorf("the next command: %v", got.err)
 	}
@@ -508,7 +508,7 @@ func TestReasonIsOneLine(t *testing.T) {
 	w := newWorld(t)
 	reason := "no\r\nX-Injected: yes\x1b[2J" + strings.Repeat("ö", 400)
 	done := try(connect, w.addr, "api.example.com:80")
-	(<-w.asks).answer <- proxy.Answer{Reason: reason}
+	(<-w.asks).answer <- proxy.Decision{Reason: reason}
 	got := <-done
 	if got.err == nil {
 		t.Fatal("it is open")

@@ -24,7 +24,7 @@ type question struct {
 	calls   map[*client]bool // commands that run, and whose connections have given up: they may try again
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when answer is set
-	answer  Answer
+	answer  Decision
 }
 
 // permit decides about a request, and waits while the Decider asks. Its error is a *refusal.
@@ -59,7 +59,7 @@ func (c *client) permit(ctx context.Context, r Request) (permit, error) {
 
 // answered returns the permit of a request whose question was answered yes: the grants, which may
 // have changed meanwhile, come first.
-func (p *Proxy) answered(r Request, a Answer) (permit, error) {
+func (p *Proxy) answered(r Request, a Decision) (permit, error) {
 	got, found, _, err := p.listed(r)
 	switch {
 	case found:
@@ -126,7 +126,7 @@ func (r Request) key() Request { return Request{Client: r.Client, Host: r.Host, 
 func (p *Proxy) decide(ctx context.Context, r Request, q *question) {
 	a, err := p.o.Decider.Decide(ctx, r)
 	if err != nil {
-		a = Answer{Reason: fmt.Sprintf("nobody could be asked: %v", err)}
+		a = Decision{Reason: fmt.Sprintf("nobody could be asked: %v", err)}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

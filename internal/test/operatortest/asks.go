@@ -37,7 +37,7 @@ func Bash(command string) Ask {
 // Answered is the outcome of an Ask.
 type Answered struct {
 	Ask
-	agent.Answer
+	agent.Decision
 	Ran string // the input that ran; "" when none did
 	Err error
 }
@@ -96,16 +96,16 @@ func (a Ask) put(ctx context.Context, h agent.Host, cwd string) Answered {
 	out := Answered{Ask: a}
 	switch {
 	case a.Plan != "":
-		out.Answer, out.Err = h.Plan(ctx, a.Plan)
+		out.Decision, out.Err = h.Plan(ctx, a.Plan)
 	case a.Host != "":
-		out.Answer, out.Err = h.Network(ctx, a.Host, a.Why)
+		out.Decision, out.Err = h.Network(ctx, a.Host, a.Why)
 	default:
 		var done agent.Outcome
 		done, out.Err = h.Tool(ctx, agent.Call{Tool: a.Tool, Input: json.RawMessage(a.Input), Cwd: cwd, Reason: a.Why}, func(_ context.Context, in json.RawMessage) agent.Ran {
 			out.Ran = string(in)
 			return agent.Ran{}
 		})
-		out.Answer = done.Answer
+		out.Decision = done.Decision
 	}
 	return out
 }

@@ -78,14 +78,14 @@ func (a *App) styled(s string) string {
 }
 
 // put asks one question and waits for the answer.
-func (a *App) put(ctx context.Context, q ask.Question) (ask.Answer, error) {
+func (a *App) put(ctx context.Context, q ask.Prompt) (ask.Answer, error) {
 	q.Text, q.Last = a.styled(q.Text), a.styled(q.Last)
 	return a.Asker.Terminal().Ask(ctx, q)
 }
 
 // Yes asks for y or n. Enter is no.
 func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
-	answer, err := a.put(ctx, ask.Question{Text: text, Confirm: question, Risk: -1}) // requests come first
+	answer, err := a.put(ctx, ask.Prompt{Text: text, Confirm: question, Risk: -1}) // requests come first
 	return answer.Allow, err
 }
 
@@ -122,7 +122,7 @@ func (a *App) Consents(ctx context.Context, yes bool, c Consent) error {
 
 // Choose asks for y, n or one of the choices. Enter is no.
 func (a *App) Choose(ctx context.Context, text, question string, choices ...ask.Choice) (ask.Answer, error) {
-	return a.put(ctx, ask.Question{Text: text, Confirm: question, Choices: choices, Risk: -1})
+	return a.put(ctx, ask.Prompt{Text: text, Confirm: question, Choices: choices, Risk: -1})
 }
 
 // Ask implements RunOptions.Ask: it shows a request on this terminal. A question takes words, and a proposal the command
@@ -183,8 +183,8 @@ func (a *App) RequestYes(ctx context.Context, q decide.Request, words, question 
 }
 
 // question shows a request between words, in short, and all of it on demand. rule offers the narrowest rule.
-func (a *App) question(q decide.Request, above, below string, rule bool) ask.Question {
-	return ask.Question{Handle: q.Handle, Last: decisive(q), Risk: riskOf(q),
+func (a *App) question(q decide.Request, above, below string, rule bool) ask.Prompt {
+	return ask.Prompt{Handle: q.Handle, Last: decisive(q), Risk: riskOf(q),
 		Lay: func(cols int) string { return a.styled(above + a.QuestionText(q, cols) + below) },
 		Short: func(cols, more int) ask.Short {
 			s := shortText(q, cols, more, rule)

@@ -12,8 +12,8 @@ import (
 	"waggle/protocol"
 )
 
-// Answer is what a command that reads says of one team.
-type Answer struct {
+// Output is what a command that reads says of one team.
+type Output struct {
 	Doc  any
 	Page page.Page
 	None string // what is said on stderr instead of the page, where there is nothing to list
@@ -45,7 +45,7 @@ func (a *App) NamedOrAll(op operator.Operator) ([]protocol.TeamName, error) {
 // EachTeam shows what read says of each of the teams of pick (TeamsOf), of several below its name; those that do not
 // have what is asked for are left out. --json is one document, of several teams {"teams":[…]}. An answer may come with an error: both are said, and one team that cannot be read
 // does not hide the others.
-func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator.Operator, protocol.TeamName, error), read func(operator.Operator, protocol.TeamName) (Answer, error)) error {
+func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator.Operator, protocol.TeamName, error), read func(operator.Operator, protocol.TeamName) (Output, error)) error {
 	op, of, err := a.TeamsOf(ctx, pick)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 }
 
 // answer shows the answer of one team, of several below its name, which some pages begin with.
-func (a *App) answer(x Answer, name protocol.TeamName, several bool) {
+func (a *App) answer(x Output, name protocol.TeamName, several bool) {
 	if several && (len(x.Page) == 0 || len(x.Page[0].Line) == 0 || !strings.HasPrefix(x.Page[0].Line[0].Text, string(name))) {
 		a.Say("%s", Bold(string(name)))
 	}

@@ -52,15 +52,15 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				v, err := inspect.Of(op).Verify(cmd.Context(), string(name))
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
 				if !v.OK {
 					err = app.ExitError(app.ExitFailed)
 				}
-				return app.Answer{Doc: v, Page: view.VerifiedPage(v)}, err
+				return app.Output{Doc: v, Page: view.VerifiedPage(v)}, err
 			})
 		},
 	}
@@ -129,12 +129,12 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 				}
 				return errors.Join(a.Give(view.Audit("sessions", decide.SessionTeam, es, broken), view.AuditPage(es, a.Clock())), broken)
 			}
-			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, of protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, of protocol.TeamName) (app.Output, error) {
 				r, es, broken := inspect.Of(op).Audit(cmd.Context(), string(of), q)
 				if r == nil {
-					return app.Answer{}, broken
+					return app.Output{}, broken
 				}
-				x := app.Answer{Doc: view.Audit(r.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
+				x := app.Output{Doc: view.Audit(r.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
 				if len(es) == 0 {
 					x.None = "no such call is on record"
 				}
@@ -183,12 +183,12 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				d, err := inspect.Of(op).AuditShow(cmd.Context(), string(name), args[0])
 				if d == nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				return app.Answer{Doc: d, Page: view.AuditShowPage(d, a.Clock())}, err
+				return app.Output{Doc: d, Page: view.AuditShowPage(d, a.Clock())}, err
 			})
 		},
 	}

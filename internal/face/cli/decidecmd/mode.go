@@ -32,12 +32,12 @@ plan still needs it. --json: {"team","version","changed","members":[{"name","sta
 		ValidArgsFunction: a.CompleteModes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+				return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 					v, err := decide.Of(op).Policy(cmd.Context(), name, "")
 					if err != nil {
-						return app.Answer{}, err
+						return app.Output{}, err
 					}
-					return app.Answer{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}, nil
+					return app.Output{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}, nil
 				})
 			}
 			op, name, err := a.Team()

@@ -35,12 +35,12 @@ asked for as a whole are one "host", joined by commas.`,
 }
 
 func netPending(ctx context.Context, a *app.App) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		ns, err := decide.Of(op).NetPending(ctx, name)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
-		x := app.Answer{Doc: policyview.NetPending(ns, a.Now()), Page: policyview.NetPendingPage(ns, a.Now()),
+		x := app.Output{Doc: policyview.NetPending(ns, a.Now()), Page: policyview.NetPendingPage(ns, a.Now()),
 			Talk: app.Faint("next:") + " waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON"}
 		if len(ns) == 0 {
 			x.None = "no member asks for a host"
@@ -71,12 +71,12 @@ the row names them.
 				}
 				a.Flags.As, a.Flags.Team = args[0], of
 			}
-			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				x := app.Answer{Doc: policyview.GrantList{Hosts: v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
+				x := app.Output{Doc: policyview.GrantList{Hosts: v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
 				if len(v.Hosts) == 0 {
 					x.None = "no answer about a host stands"
 				}

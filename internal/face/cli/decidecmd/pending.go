@@ -197,7 +197,7 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 		return err
 	}
 	if a.Flags.JSON {
-		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Questions(g.Requests, a.Now())})
+		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Requests(g.Requests, a.Now())})
 	}
 	for _, l := range app.WrapAll(g.Text, app.Width(a.Out)) {
 		a.Say("%s", l)
@@ -215,7 +215,7 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 
 func showQuestion(a *app.App, q decide.Request) error {
 	if a.Flags.JSON {
-		return a.Document(view.Question(q, a.Now()))
+		return a.Document(view.Request(q, a.Now()))
 	}
 	a.Say("%s", a.QuestionText(q, app.Width(a.Out)))
 	return nil

@@ -45,12 +45,12 @@ func planListCmd(a *app.App) *cobra.Command {
 }
 
 func planList(ctx context.Context, a *app.App, all bool) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		qs, err := decide.Of(op).Plans(ctx, name, all)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
-		x := app.Answer{Doc: view.PlanList{Plans: view.Questions(qs, a.Now())}, Page: view.PlanPage(qs, a.Now())}
+		x := app.Output{Doc: view.PlanList{Plans: view.Requests(qs, a.Now())}, Page: view.PlanPage(qs, a.Now())}
 		if len(qs) == 0 {
 			x.None = "no plan waits for you"
 		}

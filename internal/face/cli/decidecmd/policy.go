@@ -56,12 +56,12 @@ when no rule and no mode allows or denies a call; operator is you.`,
 }
 
 func policyList(ctx context.Context, a *app.App) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		v, err := decide.Of(op).Policy(ctx, name, a.Flags.As)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
-		return app.Answer{Doc: v, Page: policyview.PolicyPage(v, a.Clock())}, nil
+		return app.Output{Doc: v, Page: policyview.PolicyPage(v, a.Clock())}, nil
 	})
 }
 
@@ -236,12 +236,12 @@ command finds NAME in all teams.
 
 // judge shows the policy's verdict on a call, in the named directory, the member's, or this one.
 func (f *judging) judge(ctx context.Context, a *app.App, call string, every bool) error {
-	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		j, err := f.judged(ctx, op, name, call)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
-		return app.Answer{Doc: j, Page: policyview.JudgedPage(j, every)}, nil
+		return app.Output{Doc: j, Page: policyview.JudgedPage(j, every)}, nil
 	})
 }
 
@@ -284,12 +284,12 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 
 // explain shows what decided a past call.
 func explain(ctx context.Context, a *app.App, id string) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		e, err := decide.Of(op).Explain(ctx, name, id)
 		if err != nil {
-			return app.Answer{}, err
+			return app.Output{}, err
 		}
-		return app.Answer{Doc: e, Page: policyview.ExplainedPage(e, a.Clock())}, nil
+		return app.Output{Doc: e, Page: policyview.ExplainedPage(e, a.Clock())}, nil
 	})
 }
 
@@ -305,12 +305,12 @@ rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope
 "decision","by"}],"matched_total","calls_looked_at"}]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				ss, err := decide.Of(op).Suggest(cmd.Context(), name)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				x := app.Answer{Doc: policyview.SuggestionList{Suggestions: ss}}
+				x := app.Output{Doc: policyview.SuggestionList{Suggestions: ss}}
 				if len(ss) == 0 {
 					x.None = "nothing to suggest: no call of low or medium risk was approved twice"
 				}

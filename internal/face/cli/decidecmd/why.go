@@ -85,7 +85,7 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 	if len(calls) == 1 {
 		return f.judge(ctx, a, calls[0], false)
 	}
-	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		var p page.Page
 		var doc struct {
 			Read *decide.Judged `json:"read"`
@@ -96,12 +96,12 @@ func why(ctx context.Context, a *app.App, f judging, what string) error {
 		for i, call := range calls {
 			j, err := f.judged(ctx, op, name, call)
 			if err != nil {
-				return app.Answer{}, err
+				return app.Output{}, err
 			}
 			p.Line(page.Plain([]string{"read ", "edit ", "open the host "}[i] + what))
 			p, *docs[i] = append(p, policyview.JudgedPage(j, false)...), j
 		}
-		return app.Answer{Doc: doc, Page: p}, nil
+		return app.Output{Doc: doc, Page: p}, nil
 	})
 }
 

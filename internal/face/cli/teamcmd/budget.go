@@ -36,12 +36,12 @@ Setting a budget, or --none, ends it.
 run, member or brake.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				all, err := supervise.Of(op).Budgets(cmd.Context(), name)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				return app.Answer{Doc: view.Budgets(string(name), all), Page: view.BudgetsPage(all)}, nil
+				return app.Output{Doc: view.Budgets(string(name), all), Page: view.BudgetsPage(all)}, nil
 			})
 		},
 	}

@@ -29,17 +29,17 @@ func teamShowCmd(a *app.App) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				tv, err := inspect.Of(op).Team(cmd.Context(), name)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
 				doc, err := view.Registry(tv)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
 				a.Notes(tv.Config.Problems())
-				return app.Answer{Doc: json.RawMessage(doc), Page: registryPage(tv, name, a.Clock()),
+				return app.Output{Doc: json.RawMessage(doc), Page: registryPage(tv, name, a.Clock()),
 					Colors: func() map[string]string { return memberColors(cmd.Context(), op, name) }}, nil
 			})
 		},

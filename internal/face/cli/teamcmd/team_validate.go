@@ -24,12 +24,12 @@ k8s are named as reserved. It changes nothing. Exit code 1 when there are proble
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Answer, error) {
+			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				problems, err := teams.Of(op).Validate(cmd.Context(), name)
 				if err != nil {
-					return app.Answer{}, err
+					return app.Output{}, err
 				}
-				x := app.Answer{Doc: view.ProblemsDocument{Problems: problems}, Page: view.ProblemsPage(problems, name)}
+				x := app.Output{Doc: view.ProblemsDocument{Problems: problems}, Page: view.ProblemsPage(problems, name)}
 				if len(problems) == 0 {
 					return x, nil
 				}

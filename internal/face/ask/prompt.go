@@ -25,8 +25,8 @@ var (
 	ErrBusy        = errors.New("ask: a question stands on the terminal")
 )
 
-// Question is what a person is asked. The zero value asks nothing; Text or Lay is needed.
-type Question struct {
+// Prompt is what a person is asked. The zero value asks nothing; Text or Lay is needed.
+type Prompt struct {
 	// Handle names the question in messages, and is what is typed to allow it when
 	// Typed is set. It is compared in any case.
 	Handle string
@@ -81,9 +81,9 @@ type Answer struct {
 	Line   string // of that choice
 }
 
-// asked is a Question that waits for its answer.
+// asked is a Prompt that waits for its answer.
 type asked struct {
-	Question
+	Prompt
 	ctx   context.Context
 	done  chan result // holds one
 	whole bool        // Text was asked for instead of Short

@@ -17,8 +17,8 @@ type PendingDocument struct {
 	Status    string  `json:"status"`
 }
 
-// QuestionDocument is a request with all details, as `show --json` prints it.
-type QuestionDocument struct {
+// RequestDocument is a request with all details, as `show --json` prints it.
+type RequestDocument struct {
 	row
 	decide.Request
 }
@@ -36,8 +36,8 @@ type GroupDocument struct {
 
 // GroupShown is the document of a group with all its requests.
 type GroupShown struct {
-	Group    GroupDocument      `json:"group"`
-	Requests []QuestionDocument `json:"requests"`
+	Group    GroupDocument     `json:"group"`
+	Requests []RequestDocument `json:"requests"`
 }
 
 // PendingList is the document of `pending`.
@@ -66,16 +66,16 @@ func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
 	return PendingDocument{q, page.AgeSeconds(q.Asked, now), page.Until(q.Expires), q.File, q.Status}
 }
 
-// Question is the document of one request.
-func Question(q decide.Request, now time.Time) QuestionDocument {
-	return QuestionDocument{row{pendingItem(q.PendingItem, now)}, q}
+// Request is the document of one request.
+func Request(q decide.Request, now time.Time) RequestDocument {
+	return RequestDocument{row{pendingItem(q.PendingItem, now)}, q}
 }
 
-// Questions are the documents of requests, never null.
-func Questions(qs []decide.Request, now time.Time) []QuestionDocument {
-	out := make([]QuestionDocument, 0, len(qs))
+// Requests are the documents of requests, never null.
+func Requests(qs []decide.Request, now time.Time) []RequestDocument {
+	out := make([]RequestDocument, 0, len(qs))
 	for _, q := range qs {
-		out = append(out, Question(q, now))
+		out = append(out, Request(q, now))
 	}
 	return out
 }
