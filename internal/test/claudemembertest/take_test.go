@@ -52,7 +52,8 @@ func takes(t *testing.T, version string, before func(*world), says string, opens
 		return claudetest.Say("done")
 	}, "")
 	before(w)
-	w.works("mark", "mark it")
+	w.start() // the tmux server with the person's session outlives the team
+	w.give("mark", "mark it")
 	w.pending(">>one")
 	first := w.M.Await("the task", func(r claudetest.Request) bool { return strings.Contains(r.Said(), "mark it") })
 
