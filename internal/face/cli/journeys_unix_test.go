@@ -516,22 +516,31 @@ func (h *hundred) left() int {
 func (h *hundred) selected() (handle, head string) {
 	h.t.Helper()
 	h.until("a request is selected", func() bool {
-		m := regexp.MustCompile(`│ ?([2-9A-Z]{4})  ((low|medium|high) risk .*)`).FindStringSubmatch(h.screen())
-		if m != nil {
-			handle, head = m[1], m[2]
-		}
-		return m != nil
+		handle, head = h.head()
+		return handle != ""
 	})
 	time.Sleep(700 * time.Millisecond) // real clock: it stands half a second
 	return handle, head
 }
 
-// falls presses a key that answers, and waits until the count of what is open has fallen.
-func (h *hundred) falls(key string) {
+// head is the handle and the head of the request on the right side, "" where there is none.
+func (h *hundred) head() (handle, head string) {
+	if m := regexp.MustCompile(`│ ?([2-9A-Z]{4})  ((low|medium|high) risk .*)`).FindStringSubmatch(h.screen()); m != nil {
+		return m[1], m[2]
+	}
+	return "", ""
+}
+
+// falls presses a key that answers, and waits until the count of what is open has fallen. on is the request that the key
+// is for: where a late key has answered it meanwhile, another one is selected. "": it is for a batch.
+func (h *hundred) falls(key, on string) {
 	h.t.Helper()
 	was := h.left()
 	h.keys++
-	h.again(key+" answers", 3*time.Second, func() bool { return h.left() < was }, func() { h.inTmux.presses(key) })
+	h.again(key+" answers", 3*time.Second, func() bool {
+		handle, _ := h.head()
+		return h.left() < was || on != "" && handle != on
+	}, func() { h.inTmux.presses(key) })
 }
 
 // high allows one of high risk by its handle.
@@ -572,19 +581,19 @@ func (h *hundred) next() {
 			h.inTmux.presses("b")
 			h.shows("below high risk: ")
 			h.pages()
-			h.falls("a")
+			h.falls("a", "")
 			return
 		}
 		h.inTmux.answers("b", "Batch of "+strconv.Itoa(h.groups[handle]))
 		h.pages()
-		h.falls("a")
+		h.falls("a", "")
 	case strings.Contains(head, "question"):
 		h.enters("your answer (a number", "a", "2") // the bar may say "nobody leads it: your answer…"
 	case h.denied == "":
 		h.denied = handle
 		h.enters("deny "+handle, "d", "")
 	default:
-		h.falls("a")
+		h.falls("a", handle)
 	}
 }
 
