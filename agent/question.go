@@ -1,6 +1,10 @@
 package agent
 
-import "strings"
+import (
+	"strings"
+
+	"waggle/record"
+)
 
 // Question is what an agent asks a person in words: one request, with one part or several. Its
 // answer opens no gate and is no consent to a later call.
@@ -8,24 +12,15 @@ type Question struct {
 	Parts []Part
 }
 
-// Part is one question of a Question. The texts of the parts differ.
-type Part struct {
-	Header   string // a few words; may be ""
-	Text     string
-	Options  []Option // offered answers; none: words alone answer it
-	Multiple bool     // several options may be chosen
-	Closed   bool     // the options alone answer it, no other words
-}
+// Part is one question of a Question, as the journal has it. The texts of the parts differ.
+type Part = record.Question
 
 // Option is an answer that the agent offers.
-type Option struct {
-	Label       string
-	Description string
-}
+type Option = record.Option
 
 // NoAnswer is what an agent is told when nobody has answered: there is no default, and silence is
 // never an empty answer.
-const NoAnswer = "nobody answered; do not assume"
+const NoAnswer = record.NoAnswer
 
 // Answers are what became of a Question.
 type Answers struct {

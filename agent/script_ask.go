@@ -14,27 +14,17 @@ type AskStep struct {
 
 // AskedPart is a Part in a script.
 type AskedPart struct {
-	Question string        `json:"question"`
-	Header   string        `json:"header,omitempty"`
-	Options  []AskedOption `json:"options,omitempty"`
-	Multiple bool          `json:"multiple,omitempty"`
-	Closed   bool          `json:"closed,omitempty"`
-}
-
-// AskedOption is an Option in a script.
-type AskedOption struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
+	Question string   `json:"question"`
+	Header   string   `json:"header,omitempty"`
+	Options  []Option `json:"options,omitempty"`
+	Multiple bool     `json:"multiple,omitempty"`
+	Closed   bool     `json:"closed,omitempty"`
 }
 
 func (s *AskStep) play(ctx context.Context, h Host) error {
 	var q Question
 	for _, p := range s.Questions {
-		one := Part{Header: p.Header, Text: p.Question, Multiple: p.Multiple, Closed: p.Closed}
-		for _, o := range p.Options {
-			one.Options = append(one.Options, Option(o))
-		}
-		q.Parts = append(q.Parts, one)
+		q.Parts = append(q.Parts, Part{Header: p.Header, Text: p.Question, Options: p.Options, Multiple: p.Multiple, Closed: p.Closed})
 	}
 	got, err := h.Question(ctx, q)
 	switch {

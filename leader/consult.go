@@ -73,25 +73,10 @@ func (l *Leader) questionOf(r *control.Request) agent.Request {
 	case policy.GatePlan:
 		q.Host, q.Risk = "", string(policy.RiskMedium)
 	case policy.GateQuestion:
-		q.Host, q.Risk, q.Parts = "", string(policy.RiskLow), parts(r.Ask)
+		q.Host, q.Risk = "", string(policy.RiskLow)
+		q.Parts, _ = record.Questions(r.Ask.Input)
 	}
 	return q
-}
-
-// parts are the questions of a request for words.
-func parts(a record.Ask) (ps []agent.Part) {
-	qs, err := record.Questions(a.Input)
-	if err != nil {
-		return nil
-	}
-	for _, q := range qs {
-		p := agent.Part{Header: q.Header, Text: q.Text, Multiple: q.Multiple, Closed: q.Closed}
-		for _, o := range q.Options {
-			p.Options = append(p.Options, agent.Option(o))
-		}
-		ps = append(ps, p)
-	}
-	return ps
 }
 
 // replies reads the lead agent's answers to a question; none of anything else.

@@ -20,8 +20,8 @@ const KindQuestion protocol.Kind = "question"
 // Question is one of the questions that an agent asks at once.
 type Question struct {
 	Text     string   `json:"question"`
-	Header   string   `json:"header,omitempty"`
-	Options  []Option `json:"options"`
+	Header   string   `json:"header,omitempty"`      // a few words
+	Options  []Option `json:"options"`               // none: words alone answer it
 	Multiple bool     `json:"multiSelect,omitempty"` // it takes several options
 	Closed   bool     `json:"closed,omitempty"`      // it takes options only
 }
@@ -53,6 +53,7 @@ const (
 
 // QuestionInput is the input of a request that asks these questions.
 func QuestionInput(qs []Question) string {
+	qs = slices.Clone(qs)
 	for i := range qs {
 		if qs[i].Options == nil {
 			qs[i].Options = []Option{}

@@ -165,15 +165,7 @@ func (h host) callQuestion(ctx context.Context, a args) (any, error) {
 	if err := record.CheckQuestions(qs); err != nil {
 		return nil, a.bad(err.Error())
 	}
-	var q agent.Question
-	for _, one := range qs {
-		p := agent.Part{Header: one.Header, Text: one.Text, Multiple: one.Multiple, Closed: one.Closed}
-		for _, o := range one.Options {
-			p.Options = append(p.Options, agent.Option(o))
-		}
-		q.Parts = append(q.Parts, p)
-	}
-	got, err := h.Question(ctx, q)
+	got, err := h.Question(ctx, agent.Question{Parts: qs})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +176,7 @@ func (h host) callQuestion(ctx context.Context, a args) (any, error) {
 		By      string  `json:"by"`
 	}{got.Given, []reply{}, got.Reason, got.By}
 	for i, r := range got.Replies {
-		out.Answers = append(out.Answers, reply{q.Parts[i].Text, r.String(), r.Labels})
+		out.Answers = append(out.Answers, reply{qs[i].Text, r.String(), r.Labels})
 	}
 	return out, nil
 }

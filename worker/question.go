@@ -15,11 +15,10 @@ const noQuestions = record.NoAnswer + ": the lead of this team is another progra
 // Question implements agent.Gate. The leader reads the question in this worker's journal, and the
 // worker reads the answer in the leader's: no message has either.
 func (h host) Question(ctx context.Context, q agent.Question) (agent.Answers, error) {
-	qs := questionsOf(q)
-	if err := record.CheckQuestions(qs); err != nil { // before JSON replaces invalid UTF-8
+	if err := record.CheckQuestions(q.Parts); err != nil { // before JSON replaces invalid UTF-8
 		return agent.Answers{}, err
 	}
-	a := record.Ask{Input: record.QuestionInput(qs)}
+	a := record.Ask{Input: record.QuestionInput(q.Parts)}
 	if h.w.p.Fold.Guest {
 		return agent.Answers{Reason: noQuestions, By: "system"}, nil
 	}
@@ -46,28 +45,13 @@ func answersOf(q agent.Question, call answered) agent.Answers {
 	}
 	out.Given = true
 	for i, r := range call.replies {
-		one := agent.Reply{}
-		for _, n := range r.Chosen {
-			one.Labels = append(one.Labels, q.Parts[i].Options[n-1].Label)
-		}
+		one := agent.Reply{Labels: r.Labels(q.Parts[i])}
 		if len(r.Chosen) == 0 {
 			one.Text = r.Answer
 		}
 		out.Replies = append(out.Replies, one)
 	}
 	return out
-}
-
-// questionsOf makes the record of a question.
-func questionsOf(q agent.Question) (qs []record.Question) {
-	for _, p := range q.Parts {
-		one := record.Question{Text: p.Text, Header: p.Header, Multiple: p.Multiple, Closed: p.Closed}
-		for _, o := range p.Options {
-			one.Options = append(one.Options, record.Option(o))
-		}
-		qs = append(qs, one)
-	}
-	return qs
 }
 
 // takeAnswers takes the answers to questions from the leader's journal, and closes requests whose answers were taken

@@ -13,19 +13,11 @@ import (
 
 // questions reads the input of AskUserQuestion.
 func questions(input json.RawMessage) (agent.Question, error) {
-	var q agent.Question
-	list, err := record.Questions(string(input))
-	if err != nil {
-		return q, err
+	parts, err := record.Questions(string(input))
+	for i := range parts {
+		parts[i].Closed = false // the tool has no such field
 	}
-	for _, one := range list {
-		p := agent.Part{Header: one.Header, Text: one.Text, Multiple: one.Multiple}
-		for _, o := range one.Options {
-			p.Options = append(p.Options, agent.Option(o))
-		}
-		q.Parts = append(q.Parts, p)
-	}
-	return q, nil
+	return agent.Question{Parts: parts}, err
 }
 
 // withAnswers returns the input with a person's answers, as the client expects it: an object from

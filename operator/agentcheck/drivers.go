@@ -82,7 +82,7 @@ func steps(acts []Act) (s agent.ScriptSpec, err error) {
 		case a.Ask != nil:
 			part := agent.AskedPart{Question: a.Ask.Text}
 			for _, o := range a.Ask.Options {
-				part.Options = append(part.Options, agent.AskedOption{Label: o})
+				part.Options = append(part.Options, agent.Option{Label: o})
 			}
 			s.Steps = append(s.Steps, agent.Step{Ask: &agent.AskStep{Questions: []agent.AskedPart{part}, Expect: "none"}})
 		case a.Both != nil:

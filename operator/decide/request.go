@@ -71,10 +71,7 @@ type Asked struct {
 }
 
 // Option is an answer that the agent offers.
-type Option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-}
+type Option = record.Option
 
 // asked reads the questions in an input; an input of another form has none.
 func asked(input json.RawMessage) (list []Asked) {
@@ -83,11 +80,7 @@ func asked(input json.RawMessage) (list []Asked) {
 		return nil
 	}
 	for _, q := range questions {
-		one := Asked{Text: q.Text, Header: q.Header, Options: []Option{}, Multiple: q.Multiple, Closed: q.Closed}
-		for _, o := range q.Options {
-			one.Options = append(one.Options, Option(o))
-		}
-		list = append(list, one)
+		list = append(list, Asked(q))
 	}
 	return list
 }

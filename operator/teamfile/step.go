@@ -179,10 +179,7 @@ func (w *yamlWait) UnmarshalYAML(unmarshal func(any) error) error {
 }
 
 func (y yamlStep) step() (agent.Step, error) {
-	var s agent.Step
-	if y.Say != nil {
-		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
-	}
+	s := agent.Step{Say: (*agent.SayStep)(y.Say), Network: (*agent.NetworkStep)(y.Network), Progress: (*agent.ProgressStep)(y.Progress)}
 	if y.Tool != nil {
 		in, err := jsonobj.Marshal(y.Tool.Input)
 		if err != nil {
@@ -190,21 +187,15 @@ func (y yamlStep) step() (agent.Step, error) {
 		}
 		s.Tool = &agent.ToolStep{Name: y.Tool.Name, Input: in, Reason: y.Tool.Reason, Expect: y.Tool.Expect}
 	}
-	if y.Network != nil {
-		s.Network = &agent.NetworkStep{Host: y.Network.Host, Reason: y.Network.Reason, Expect: y.Network.Expect}
-	}
 	if y.Ask != nil {
 		s.Ask = &agent.AskStep{Expect: y.Ask.Expect}
 		for _, q := range y.Ask.Questions {
 			one := agent.AskedPart{Question: q.Question, Header: q.Header, Multiple: q.Multiple, Closed: q.Closed}
 			for _, o := range q.Options {
-				one.Options = append(one.Options, agent.AskedOption(o))
+				one.Options = append(one.Options, agent.Option(o))
 			}
 			s.Ask.Questions = append(s.Ask.Questions, one)
 		}
-	}
-	if y.Progress != nil {
-		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
 	}
 	if y.Use != nil {
 		s.Use = &agent.UseStep{USD: y.Use.USD, Tokens: int64(y.Use.Tokens)}

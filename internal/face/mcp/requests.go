@@ -36,16 +36,11 @@ type noted struct {
 	Recorded bool `json:"recorded"`
 }
 
-type option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-}
-
 type part struct {
-	Header   string   `json:"header,omitempty" jsonschema:"a word or two"`
-	Text     string   `json:"question"`
-	Options  []option `json:"options,omitempty" jsonschema:"answers to choose from; none: the answer is words"`
-	Multiple bool     `json:"multiple,omitempty" jsonschema:"several options may be chosen"`
+	Header   string         `json:"header,omitempty" jsonschema:"a word or two"`
+	Text     string         `json:"question"`
+	Options  []agent.Option `json:"options,omitempty" jsonschema:"answers to choose from; none: the answer is words"`
+	Multiple bool           `json:"multiple,omitempty" jsonschema:"several options may be chosen"`
 }
 
 type questionArgs struct {
@@ -153,11 +148,7 @@ func (s *Server) addRequests() {
 func (s *Server) question(ctx context.Context, a questionArgs) (answers, error) {
 	q := agent.Question{}
 	for _, p := range a.Questions {
-		add := agent.Part{Header: p.Header, Text: p.Text, Multiple: p.Multiple}
-		for _, o := range p.Options {
-			add.Options = append(add.Options, agent.Option(o))
-		}
-		q.Parts = append(q.Parts, add)
+		q.Parts = append(q.Parts, agent.Part{Header: p.Header, Text: p.Text, Options: p.Options, Multiple: p.Multiple})
 	}
 	if len(q.Parts) == 0 {
 		return answers{}, errors.New("there is no question")

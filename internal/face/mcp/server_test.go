@@ -212,7 +212,7 @@ func TestRoles(t *testing.T) {
 
 // rightArgs are arguments that each tool takes, and what its seat then does.
 var rightArgs = map[string]struct{ args, does string }{
-	"ask_question":       {`{"questions":[{"question":"Which?","header":"h","options":[{"label":"A","description":"d"},{"label":"B"}],"multiple":true}]}`, `question [{Header:h Text:Which? Options:[{Label:A Description:d} {Label:B Description:}] Multiple:true Closed:false}]`},
+	"ask_question":       {`{"questions":[{"question":"Which?","header":"h","options":[{"label":"A","description":"d"},{"label":"B"}],"multiple":true}]}`, `question [{Text:Which? Header:h Options:[{Label:A Description:d} {Label:B Description:}] Multiple:true Closed:false}]`},
 	"brief":              {`{}`, `brief`},
 	"check_messages":     {`{"wait_seconds":7}`, `check 7s`},
 	"claim_task":         {`{"id":"4"}`, `claim "4"`},

@@ -113,17 +113,9 @@ func (s *socket) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 
 // Question implements mcp.Seat.
 func (s *socket) Question(ctx context.Context, q agent.Question) (agent.Answers, error) {
-	type option struct {
-		Label       string `json:"label"`
-		Description string `json:"description,omitempty"`
-	}
 	var parts []map[string]any
 	for _, p := range q.Parts {
-		options := []option{}
-		for _, o := range p.Options {
-			options = append(options, option(o))
-		}
-		one := map[string]any{"question": p.Text, "header": p.Header, "multiSelect": p.Multiple, "options": options}
+		one := map[string]any{"question": p.Text, "header": p.Header, "multiSelect": p.Multiple, "options": append([]agent.Option{}, p.Options...)}
 		if p.Closed {
 			one["closed"] = true
 		}
