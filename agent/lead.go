@@ -19,29 +19,64 @@ type Decider interface {
 // Request is a member's request as a lead agent gets it. Everything in it but ID, Digest, Kind,
 // Member and Risk comes from the asker and proves nothing.
 type Request struct {
-	ID     string
-	Digest string // the digest that an answer must name
-	Kind   string // tool, plan, network or question
-	Member string
-	Tool   string
-	Input  json.RawMessage
-	Cwd    string
-	Host   string // host or host:port
-	Plan   string
-	Parts  []Part // of a question: it takes Answers
-	Reason string
-	Risk   string // low, medium or high
+	ID     string          `json:"id"`
+	Digest string          `json:"digest" jsonschema:"answer_request repeats it"`
+	Kind   string          `json:"kind" jsonschema:"tool, plan, network or question"`
+	Member string          `json:"member"`
+	Risk   string          `json:"risk" jsonschema:"low, medium or high; a lead allows nothing of high risk"`
+	Tool   string          `json:"tool,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Cwd    string          `json:"cwd,omitempty"`
+	Host   string          `json:"host,omitempty"` // host or host:port
+	Plan   string          `json:"plan,omitempty"`
+	Parts  []RequestPart   `json:"questions,omitempty"` // of a question: it takes Answers
+	Reason string          `json:"reason,omitempty" jsonschema:"the member's own words"`
+}
+
+// RequestPart is a Part as the lead's agent gets it, and as a client of the Model Context Protocol
+// asks it.
+type RequestPart struct {
+	Header   string   `json:"header,omitempty" jsonschema:"a word or two"`
+	Text     string   `json:"question"`
+	Options  []Option `json:"options,omitempty" jsonschema:"answers to choose from; none: the answer is words"`
+	Multiple bool     `json:"multiple,omitempty" jsonschema:"several options may be chosen"`
+	Closed   bool     `json:"-"`
 }
 
 // Answer is a lead agent's answer to a Request.
 type Answer struct {
-	Digest   string // of the request that it looked at
-	Allow    bool
-	Escalate bool // it will not say; Allow does not count then
-	Reason   string
+	Digest   string `json:"digest" jsonschema:"of the request as list_requests shows it"`
+	Allow    bool   `json:"allow,omitempty" jsonschema:"false denies"`
+	Escalate bool   `json:"escalate,omitempty" jsonschema:"leave it to the operator"` // Allow does not count then
+	Reason   string `json:"reason,omitempty" jsonschema:"for the member"`
 	// Answers are those to a question, with Allow, one for each part: a number from 1 chooses an
 	// option, several with commas, and anything else is the answer's text.
-	Answers []string
+	Answers []string `json:"answers,omitempty" jsonschema:"for a question, with allow: one for each of its parts, an option's number or words"`
+}
+
+// Answered is what became of a request that the lead's agent has answered.
+type Answered struct {
+	Decision string `json:"decision" jsonschema:"allow, approve, answer or deny; escalate: the operator decides it; vote: the operator has to allow it, too"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// NewMember is a member that the lead's agent starts.
+type NewMember struct {
+	Name   string `json:"name"`
+	Prompt string `json:"prompt"` // its first task
+	Type   string `json:"type,omitempty" jsonschema:"an agent definition"`
+}
+
+// BoardTask is one task of the board, as the lead's agent and the clients of members get it.
+type BoardTask struct {
+	ID           string   `json:"id"`
+	Subject      string   `json:"subject"`
+	Instructions string   `json:"instructions,omitempty"`
+	Owner        string   `json:"owner,omitempty"`
+	Status       string   `json:"status"`
+	BlockedBy    []string `json:"blocked_by,omitempty"`
+	Cwd          string   `json:"cwd,omitempty"`
+	Plan         bool     `json:"plan_required,omitempty" jsonschema:"submit_plan comes before any change"`
 }
 
 // DecideStep is how a script answers every question that its team gives to the

@@ -74,7 +74,10 @@ func (l *Leader) questionOf(r *control.Request) agent.Request {
 		q.Host, q.Risk = "", string(policy.RiskMedium)
 	case policy.GateQuestion:
 		q.Host, q.Risk = "", string(policy.RiskLow)
-		q.Parts, _ = record.Questions(r.Ask.Input)
+		parts, _ := record.Questions(r.Ask.Input)
+		for _, p := range parts {
+			q.Parts = append(q.Parts, agent.RequestPart{Header: p.Header, Text: p.Text, Options: p.Options, Multiple: p.Multiple, Closed: p.Closed})
+		}
 	}
 	return q
 }

@@ -18,27 +18,11 @@ import (
 // in the lead's name and with at most the lead's rights.
 type Leading interface {
 	// Spawn starts a member and returns its name and its first task.
-	Spawn(ctx context.Context, m NewMember) (name, task string, err error)
+	Spawn(ctx context.Context, m agent.NewMember) (name, task string, err error)
 	// Assign gives a task of the board to a member.
 	Assign(ctx context.Context, task, member string) error
 	// Board lists the tasks.
-	Board(ctx context.Context) ([]BoardTask, error)
-}
-
-// NewMember is a member that the lead's agent starts.
-type NewMember struct {
-	Name   string
-	Prompt string // its first task
-	Type   string // an agent definition; "": none
-}
-
-// BoardTask is one task of the board.
-type BoardTask struct {
-	ID        string   `json:"id"`
-	Subject   string   `json:"subject"`
-	Owner     string   `json:"owner,omitempty"`
-	Status    string   `json:"status"`
-	BlockedBy []string `json:"blocked_by,omitempty"`
+	Board(ctx context.Context) ([]agent.BoardTask, error)
 }
 
 var _ transport.Callee = endpoint{}
@@ -98,56 +82,22 @@ func read(o *jsonobj.Object, fields map[string]any) error {
 	return nil
 }
 
-// request is a request that the lead's agent is to answer, as its call returns it.
-type request struct {
-	ID        string          `json:"id"` // its handle
-	Digest    string          `json:"digest"`
-	Kind      string          `json:"kind"`
-	Member    string          `json:"member"`
-	Risk      string          `json:"risk"`
-	Tool      string          `json:"tool,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	Cwd       string          `json:"cwd,omitempty"`
-	Host      string          `json:"host,omitempty"`
-	Plan      string          `json:"plan,omitempty"`
-	Questions []question      `json:"questions,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-}
-
-type question struct {
-	Text     string   `json:"question"`
-	Options  []option `json:"options,omitempty"`
-	Multiple bool     `json:"multiple,omitempty"`
-}
-
-type option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-}
-
 // callRequests lists the open requests that decide gives to the lead.
 func (l *Leader) callRequests(context.Context, *jsonobj.Object) (any, error) {
 	out := struct {
-		Requests []request `json:"requests"`
-	}{[]request{}}
+		Requests []agent.Request `json:"requests"`
+	}{[]agent.Request{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.p.Fold.PendingForLead() {
-		out.Requests = append(out.Requests, asCalled(r.Handle, l.questionOf(r)))
+		q := l.questionOf(r)
+		q.ID = r.Handle
+		for i := range q.Parts {
+			q.Parts[i].Header = "" // the text alone is what it answers
+		}
+		out.Requests = append(out.Requests, q)
 	}
 	return out, nil
-}
-
-func asCalled(handle string, q agent.Request) request {
-	r := request{ID: handle, Digest: q.Digest, Kind: q.Kind, Member: q.Member, Risk: q.Risk, Tool: q.Tool, Input: q.Input, Cwd: q.Cwd, Host: q.Host, Plan: q.Plan, Reason: q.Reason}
-	for _, p := range q.Parts {
-		one := question{Text: p.Text, Multiple: p.Multiple}
-		for _, o := range p.Options {
-			one.Options = append(one.Options, option(o))
-		}
-		r.Questions = append(r.Questions, one)
-	}
-	return r
 }
 
 // callAnswer records the lead's answer to a request that decide gives to it. An allow that is
@@ -175,10 +125,7 @@ func (l *Leader) callAnswer(_ context.Context, o *jsonobj.Object) (any, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r, _ := l.p.Fold.Request(key)
-	out := struct {
-		Decision string `json:"decision"` // allow, deny, escalate, or vote: another has to allow it, too
-		Reason   string `json:"reason,omitempty"`
-	}{"vote", "one of two: the operator's answer is the other"}
+	out := agent.Answered{Decision: "vote", Reason: "one of two: the operator's answer is the other"}
 	switch {
 	case r.Decided != nil:
 		out.Decision, out.Reason = r.Decided.Decision, r.Decided.Reason
@@ -239,7 +186,7 @@ func (l *Leader) another(name string) (protocol.MemberName, error) {
 var errNoActs = &transport.CallError{Code: transport.CodeRefused, Why: "the program that leads this team does that only for the operator"}
 
 func (l *Leader) callSpawn(ctx context.Context, o *jsonobj.Object) (any, error) {
-	var m NewMember
+	var m agent.NewMember
 	if err := read(o, map[string]any{"name": &m.Name, "prompt": &m.Prompt, "type": &m.Type}); err != nil {
 		return nil, err
 	}
@@ -274,9 +221,9 @@ func (l *Leader) callBoard(ctx context.Context, _ *jsonobj.Object) (any, error) 
 	}
 	ts, err := l.p.Leading.Board(ctx)
 	if ts == nil {
-		ts = []BoardTask{}
+		ts = []agent.BoardTask{}
 	}
 	return struct {
-		Tasks []BoardTask `json:"tasks"`
+		Tasks []agent.BoardTask `json:"tasks"`
 	}{ts}, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/agent"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -35,6 +36,28 @@ type TaskView struct {
 	// task, that no member has an order for it.
 	Note string        `json:"note"`
 	Do   operator.Next `json:"-"` // the step that Note suggests
+}
+
+// ForAgents is the task as the lead's agent and the clients of members get it.
+func (t TaskView) ForAgents() agent.BoardTask {
+	one := agent.BoardTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, Status: string(t.Status)}
+	for _, id := range t.WaitsFor {
+		one.BlockedBy = append(one.BlockedBy, string(id))
+	}
+	return one
+}
+
+// ForAgents lists the tasks as agents get them.
+func (o Operator) ForAgents(ctx context.Context, team protocol.TeamName) ([]agent.BoardTask, error) {
+	list, err := o.Tasks(ctx, team, false)
+	if err != nil {
+		return nil, err
+	}
+	ts := []agent.BoardTask{}
+	for _, t := range list.Tasks {
+		ts = append(ts, t.ForAgents())
+	}
+	return ts, nil
 }
 
 // TaskList is a team's list.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/claude"
 	"waggle/internal/json/jsonobj"
@@ -44,7 +45,7 @@ func (l leading) as(ctx context.Context) (o Operator, s *operator.State, lead *c
 
 // Spawn implements leader.Leading: the member is made like the lead's agent, in its directory and
 // its sandbox and with at most its mode.
-func (l leading) Spawn(ctx context.Context, n leader.NewMember) (name, first string, err error) {
+func (l leading) Spawn(ctx context.Context, n agent.NewMember) (name, first string, err error) {
 	o, s, lead, err := l.as(ctx)
 	if err != nil {
 		return "", "", err
@@ -137,18 +138,6 @@ func (l leading) Assign(ctx context.Context, id, member string) error {
 }
 
 // Board implements leader.Leading.
-func (l leading) Board(ctx context.Context) ([]leader.BoardTask, error) {
-	list, err := board.Of(l.o.Operator).Tasks(ctx, l.team, false)
-	if err != nil {
-		return nil, err
-	}
-	var ts []leader.BoardTask
-	for _, t := range list.Tasks {
-		one := leader.BoardTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, Status: string(t.Status)}
-		for _, id := range t.WaitsFor {
-			one.BlockedBy = append(one.BlockedBy, string(id))
-		}
-		ts = append(ts, one)
-	}
-	return ts, nil
+func (l leading) Board(ctx context.Context) ([]agent.BoardTask, error) {
+	return board.Of(l.o.Operator).ForAgents(ctx, l.team)
 }

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"waggle/agent"
 	"waggle/protocol"
 )
 
 type listArgs struct{}
 
 type tasks struct {
-	Tasks []Task `json:"tasks"`
+	Tasks []agent.BoardTask `json:"tasks"`
 }
 
 type claimArgs struct {
@@ -46,12 +47,12 @@ func (s *Server) addBoard() {
 		func(ctx context.Context, _ listArgs) (tasks, error) {
 			ts, err := s.seat.Tasks(ctx)
 			if ts == nil {
-				ts = []Task{}
+				ts = []agent.BoardTask{}
 			}
 			return tasks{ts}, err
 		})
 	add(s.mcp, "claim_task", "Take a task", "Makes you the owner of a task that nobody owns.", hints{},
-		func(ctx context.Context, a claimArgs) (Task, error) { return s.seat.Claim(ctx, a.ID) })
+		func(ctx context.Context, a claimArgs) (agent.BoardTask, error) { return s.seat.Claim(ctx, a.ID) })
 	add(s.mcp, "update_task", "Say how far a task is", "Reports progress of a task of yours.", hints{},
 		func(ctx context.Context, a updateArgs) (noted, error) {
 			if a.Note == "" {
@@ -63,7 +64,7 @@ func (s *Server) addBoard() {
 			return noted{true}, s.seat.Progress(ctx, working, "task "+a.ID+": "+a.Note)
 		})
 	add(s.mcp, "complete_task", "End a task", "Ends the task that you work on, done or failed.", hints{},
-		func(ctx context.Context, a completeArgs) (Task, error) {
+		func(ctx context.Context, a completeArgs) (agent.BoardTask, error) {
 			return s.seat.Complete(ctx, a.ID, a.Summary, a.Failed)
 		})
 }

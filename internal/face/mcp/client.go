@@ -305,9 +305,9 @@ func letters(mails []protocol.Mail) []Mail {
 	return ms
 }
 
-func taskOf(t *agent.Task) *Task {
+func taskOf(t *agent.Task) *agent.BoardTask {
 	if t == nil {
 		return nil
 	}
-	return &Task{ID: t.ID, Subject: t.Subject, Instructions: t.Instructions, Status: "in_progress", Cwd: t.Cwd, Plan: t.PlanRequired}
+	return &agent.BoardTask{ID: t.ID, Subject: t.Subject, Instructions: t.Instructions, Status: "in_progress", Cwd: t.Cwd, Plan: t.PlanRequired}
 }

@@ -148,7 +148,7 @@ func TestTaskTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, ctx context.Context, wg *sync.WaitGroup, c *mcp.Client) {
 		tn := give(ctx, wg, c, &host{}, agent.Work{Task: &agent.Task{ID: "7", Subject: "s", Instructions: "i", Cwd: "/w", PlanRequired: true}})
 		synctest.Wait()
-		want := mcp.Task{ID: "7", Subject: "s", Instructions: "i", Status: "in_progress", Cwd: "/w", Plan: true}
+		want := agent.BoardTask{ID: "7", Subject: "s", Instructions: "i", Status: "in_progress", Cwd: "/w", Plan: true}
 		for n := range 2 {
 			w, err := c.Check(ctx, time.Second)
 			if err != nil || w.Task == nil || w.Task.ID != want.ID || w.Task.Instructions != want.Instructions || !w.Task.Plan || len(w.Messages) != 0 {

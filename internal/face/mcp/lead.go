@@ -1,6 +1,10 @@
 package mcp
 
-import "context"
+import (
+	"context"
+
+	"waggle/agent"
+)
 
 type assignArgs struct {
 	Task   string `json:"task"`
@@ -13,7 +17,7 @@ type stopArgs struct {
 }
 
 type requests struct {
-	Requests []Request `json:"requests"`
+	Requests []agent.Request `json:"requests"`
 }
 
 type stopped struct {
@@ -24,9 +28,11 @@ type stopped struct {
 // no argument grants a role.
 func (s *Server) addLead(l Leading) {
 	add(s.mcp, "spawn_member", "Start a member", "Starts a new member of the team with a first message. It may do no more than you.",
-		hints{}, func(ctx context.Context, n NewMember) (Member, error) { return l.Spawn(ctx, n) })
+		hints{}, func(ctx context.Context, n agent.NewMember) (Member, error) { return l.Spawn(ctx, n) })
 	add(s.mcp, "assign_task", "Assign a task", "Gives a task to a member.", hints{},
-		func(ctx context.Context, a assignArgs) (Task, error) { return l.Assign(ctx, a.Task, a.Member) })
+		func(ctx context.Context, a assignArgs) (agent.BoardTask, error) {
+			return l.Assign(ctx, a.Task, a.Member)
+		})
 	add(s.mcp, "stop_member", "Ask a member to end", "Asks a member to finish and end.", hints{destructive: true},
 		func(ctx context.Context, a stopArgs) (stopped, error) {
 			return stopped{true}, l.Stop(ctx, a.Member, a.Reason)
@@ -35,10 +41,10 @@ func (s *Server) addLead(l Leading) {
 		hints{reads: true, idempotent: true}, func(ctx context.Context, _ none) (requests, error) {
 			rs, err := l.Requests(ctx)
 			if rs == nil {
-				rs = []Request{}
+				rs = []agent.Request{}
 			}
 			return requests{rs}, err
 		})
 	add(s.mcp, "answer_request", "Answer a member's request", "Answers a request of list_requests. You can allow what you could do yourself without asking and what is not of high risk; any other allow goes to the operator.",
-		hints{}, func(ctx context.Context, v Verdict) (Answered, error) { return l.Answer(ctx, v) })
+		hints{}, func(ctx context.Context, v Verdict) (agent.Answered, error) { return l.Answer(ctx, v) })
 }

@@ -36,15 +36,8 @@ type noted struct {
 	Recorded bool `json:"recorded"`
 }
 
-type part struct {
-	Header   string         `json:"header,omitempty" jsonschema:"a word or two"`
-	Text     string         `json:"question"`
-	Options  []agent.Option `json:"options,omitempty" jsonschema:"answers to choose from; none: the answer is words"`
-	Multiple bool           `json:"multiple,omitempty" jsonschema:"several options may be chosen"`
-}
-
 type questionArgs struct {
-	Questions []part `json:"questions"`
+	Questions []agent.RequestPart `json:"questions"`
 }
 
 type reply struct {

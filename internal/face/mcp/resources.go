@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"waggle/agent"
 	"waggle/internal/json/jsonobj"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) addResources() {
 	s.resource("waggle://roster", "roster", "Who is in the team and how each is", func(ctx context.Context) (any, error) { return s.seat.Members(ctx) })
 	s.resource("waggle://task", "task", "Your own tasks", func(ctx context.Context) (any, error) {
 		all, err := s.seat.Tasks(ctx)
-		own := []Task{}
+		own := []agent.BoardTask{}
 		for _, t := range all {
 			if t.Owner == string(s.seat.Identity().Member) {
 				own = append(own, t)

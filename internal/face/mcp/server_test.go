@@ -86,14 +86,14 @@ func (s *seat) Check(_ context.Context, wait time.Duration) (mcp.Work, error) {
 func (s *seat) Members(context.Context) ([]mcp.Member, error) {
 	return []mcp.Member{{Name: "ann", State: "working", You: true}}, s.note("members")
 }
-func (s *seat) Tasks(context.Context) ([]mcp.Task, error) {
-	return []mcp.Task{{ID: "1", Subject: "a", Owner: "ann", Status: "pending"}, {ID: "2", Subject: "b", Status: "pending"}}, s.note("tasks")
+func (s *seat) Tasks(context.Context) ([]agent.BoardTask, error) {
+	return []agent.BoardTask{{ID: "1", Subject: "a", Owner: "ann", Status: "pending"}, {ID: "2", Subject: "b", Status: "pending"}}, s.note("tasks")
 }
-func (s *seat) Claim(_ context.Context, id string) (mcp.Task, error) {
-	return mcp.Task{ID: id}, s.note("claim %q", id)
+func (s *seat) Claim(_ context.Context, id string) (agent.BoardTask, error) {
+	return agent.BoardTask{ID: id}, s.note("claim %q", id)
 }
-func (s *seat) Complete(_ context.Context, id, summary string, failed bool) (mcp.Task, error) {
-	return mcp.Task{ID: id}, s.note("complete %s %q %v", id, summary, failed)
+func (s *seat) Complete(_ context.Context, id, summary string, failed bool) (agent.BoardTask, error) {
+	return agent.BoardTask{ID: id}, s.note("complete %s %q %v", id, summary, failed)
 }
 func (s *seat) Brief(context.Context) (mcp.Brief, error) {
 	return mcp.Brief{Text: s.brief}, s.note("brief")
@@ -102,20 +102,20 @@ func (s *seat) Brief(context.Context) (mcp.Brief, error) {
 // leading is the seat of the agent behind the lead.
 type leading struct{ *seat }
 
-func (l leading) Spawn(_ context.Context, n mcp.NewMember) (mcp.Member, error) {
+func (l leading) Spawn(_ context.Context, n agent.NewMember) (mcp.Member, error) {
 	return mcp.Member{Name: n.Name}, l.note("spawn %+v", n)
 }
-func (l leading) Assign(_ context.Context, task, member string) (mcp.Task, error) {
-	return mcp.Task{ID: task}, l.note("assign %s %s", task, member)
+func (l leading) Assign(_ context.Context, task, member string) (agent.BoardTask, error) {
+	return agent.BoardTask{ID: task}, l.note("assign %s %s", task, member)
 }
 func (l leading) Stop(_ context.Context, member, reason string) error {
 	return l.note("stop %s %q", member, reason)
 }
-func (l leading) Requests(context.Context) ([]mcp.Request, error) {
-	return []mcp.Request{{ID: "AB2C", Digest: "d", Kind: "tool", Member: "bob", Risk: "low", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}}, l.note("requests")
+func (l leading) Requests(context.Context) ([]agent.Request, error) {
+	return []agent.Request{{ID: "AB2C", Digest: "d", Kind: "tool", Member: "bob", Risk: "low", Tool: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}}, l.note("requests")
 }
-func (l leading) Answer(_ context.Context, v mcp.Verdict) (mcp.Answered, error) {
-	return mcp.Answered{Decision: "allow"}, l.note("answer %s %s %v %v %q %q", v.ID, v.Digest, v.Allow, v.Escalate, v.Reason, v.Answers)
+func (l leading) Answer(_ context.Context, v mcp.Verdict) (agent.Answered, error) {
+	return agent.Answered{Decision: "allow"}, l.note("answer %s %s %v %v %q %q", v.ID, v.Digest, v.Allow, v.Escalate, v.Reason, v.Answers)
 }
 
 var _ mcp.Leading = leading{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/agent"
 	"waggle/internal/face/mcp"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
@@ -40,56 +41,40 @@ func (d *desk) Members(ctx context.Context) ([]mcp.Member, error) {
 }
 
 // Tasks implements mcp.Seat.
-func (d *desk) Tasks(ctx context.Context) ([]mcp.Task, error) {
-	list, err := board.Of(d.o.Operator).Tasks(ctx, d.team, false)
-	if err != nil {
-		return nil, err
-	}
-	ts := []mcp.Task{}
-	for _, t := range list.Tasks {
-		ts = append(ts, taskOf(t))
-	}
-	return ts, nil
-}
-
-func taskOf(t board.TaskView) mcp.Task {
-	one := mcp.Task{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, Status: string(t.Status)}
-	for _, id := range t.WaitsFor {
-		one.BlockedBy = append(one.BlockedBy, string(id))
-	}
-	return one
+func (d *desk) Tasks(ctx context.Context) ([]agent.BoardTask, error) {
+	return board.Of(d.o.Operator).ForAgents(ctx, d.team)
 }
 
 // one returns a task of the board with its instructions.
-func (d *desk) one(ctx context.Context, id string) (mcp.Task, error) {
+func (d *desk) one(ctx context.Context, id string) (agent.BoardTask, error) {
 	t, err := board.Of(d.o.Operator).Task(ctx, d.team, task.ID(id))
 	if err != nil {
-		return mcp.Task{}, err
+		return agent.BoardTask{}, err
 	}
-	one := taskOf(t.TaskView)
+	one := t.ForAgents()
 	one.Instructions = t.Description
 	return one, nil
 }
 
 // Claim implements mcp.Seat.
-func (d *desk) Claim(ctx context.Context, id string) (mcp.Task, error) {
+func (d *desk) Claim(ctx context.Context, id string) (agent.BoardTask, error) {
 	r, err := board.Of(d.o.Operator).ClaimTask(ctx, d.team, task.ID(id), d.self)
 	if err != nil {
-		return mcp.Task{}, err
+		return agent.BoardTask{}, err
 	}
 	return d.one(ctx, string(r.Task.ID))
 }
 
 // Complete implements mcp.Seat: the task of the turn, or one that the client took from the
 // board.
-func (d *desk) Complete(ctx context.Context, id, summary string, failed bool) (mcp.Task, error) {
+func (d *desk) Complete(ctx context.Context, id, summary string, failed bool) (agent.BoardTask, error) {
 	ours, err := d.Client.Complete(ctx, id, summary, failed)
 	if err != nil {
-		return mcp.Task{}, err
+		return agent.BoardTask{}, err
 	}
 	if !ours {
 		if err := d.finish(ctx, id, failed); err != nil {
-			return mcp.Task{}, err
+			return agent.BoardTask{}, err
 		}
 	}
 	return d.one(ctx, id)

@@ -3,6 +3,7 @@ package seat
 import (
 	"context"
 
+	"waggle/agent"
 	"waggle/internal/face/mcp"
 )
 
@@ -13,16 +14,16 @@ type leadSocket struct{ *socket }
 var _ mcp.Leading = (*leadSocket)(nil)
 
 // Spawn implements mcp.Leading.
-func (s *leadSocket) Spawn(ctx context.Context, n mcp.NewMember) (mcp.Member, error) {
+func (s *leadSocket) Spawn(ctx context.Context, n agent.NewMember) (mcp.Member, error) {
 	var got struct{ Name, Task string }
 	err := s.call(ctx, "spawn", map[string]any{"name": n.Name, "prompt": n.Prompt, "type": n.Type}, &got)
 	return mcp.Member{Name: got.Name, State: "started", Task: got.Task}, err
 }
 
 // Assign implements mcp.Leading.
-func (s *leadSocket) Assign(ctx context.Context, task, member string) (mcp.Task, error) {
+func (s *leadSocket) Assign(ctx context.Context, task, member string) (agent.BoardTask, error) {
 	if err := s.call(ctx, "assign", map[string]any{"task": task, "member": member}, nil); err != nil {
-		return mcp.Task{}, err
+		return agent.BoardTask{}, err
 	}
 	ts, err := s.Tasks(ctx)
 	for _, t := range ts {
@@ -30,7 +31,7 @@ func (s *leadSocket) Assign(ctx context.Context, task, member string) (mcp.Task,
 			return t, err
 		}
 	}
-	return mcp.Task{ID: task, Owner: member}, err
+	return agent.BoardTask{ID: task, Owner: member}, err
 }
 
 // Stop implements mcp.Leading.
@@ -39,24 +40,24 @@ func (s *leadSocket) Stop(ctx context.Context, member, reason string) error {
 }
 
 // Requests implements mcp.Leading.
-func (s *leadSocket) Requests(ctx context.Context) ([]mcp.Request, error) {
+func (s *leadSocket) Requests(ctx context.Context) ([]agent.Request, error) {
 	var got struct {
-		Requests []mcp.Request `json:"requests"`
+		Requests []agent.Request `json:"requests"`
 	}
 	err := s.call(ctx, "requests", nil, &got)
 	return got.Requests, err
 }
 
 // Answer implements mcp.Leading.
-func (s *leadSocket) Answer(ctx context.Context, v mcp.Verdict) (a mcp.Answered, err error) {
+func (s *leadSocket) Answer(ctx context.Context, v mcp.Verdict) (a agent.Answered, err error) {
 	err = s.call(ctx, "answer", map[string]any{"id": v.ID, "digest": v.Digest, "allow": v.Allow, "escalate": v.Escalate, "reason": v.Reason, "answers": v.Answers}, &a)
 	return a, err
 }
 
 // Tasks implements mcp.Seat: the whole board, of which the lead gives tasks.
-func (s *leadSocket) Tasks(ctx context.Context) ([]mcp.Task, error) {
+func (s *leadSocket) Tasks(ctx context.Context) ([]agent.BoardTask, error) {
 	var got struct {
-		Tasks []mcp.Task `json:"tasks"`
+		Tasks []agent.BoardTask `json:"tasks"`
 	}
 	err := s.call(ctx, "board", nil, &got)
 	return got.Tasks, err

@@ -185,20 +185,22 @@ func (s *socket) Members(ctx context.Context) ([]mcp.Member, error) {
 }
 
 // Tasks implements mcp.Seat: the task of the turn.
-func (s *socket) Tasks(ctx context.Context) ([]mcp.Task, error) {
+func (s *socket) Tasks(ctx context.Context) ([]agent.BoardTask, error) {
 	b, err := s.ask(ctx)
 	if err != nil || b.Task == nil {
-		return []mcp.Task{}, err
+		return []agent.BoardTask{}, err
 	}
-	return []mcp.Task{{ID: b.Task.ID, Subject: b.Task.Subject, Instructions: b.Task.Instructions, Owner: b.Name, Status: "in_progress", Plan: b.Planning}}, nil
+	return []agent.BoardTask{{ID: b.Task.ID, Subject: b.Task.Subject, Instructions: b.Task.Instructions, Owner: b.Name, Status: "in_progress", Plan: b.Planning}}, nil
 }
 
 // Claim implements mcp.Seat.
-func (s *socket) Claim(context.Context, string) (mcp.Task, error) { return mcp.Task{}, errNotHere }
+func (s *socket) Claim(context.Context, string) (agent.BoardTask, error) {
+	return agent.BoardTask{}, errNotHere
+}
 
 // Complete implements mcp.Seat.
-func (s *socket) Complete(context.Context, string, string, bool) (mcp.Task, error) {
-	return mcp.Task{}, errNotHere
+func (s *socket) Complete(context.Context, string, string, bool) (agent.BoardTask, error) {
+	return agent.BoardTask{}, errNotHere
 }
 
 // Brief implements mcp.Seat.
