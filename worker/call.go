@@ -101,8 +101,8 @@ func (a *args) bad(why string) error {
 	return &transport.CallError{Code: transport.CodeInvalid, Why: why}
 }
 
-// verdict is the answer to a request for permission.
-type verdict struct {
+// CallDecision is what the calls ask, plan and network return.
+type CallDecision struct {
 	Allowed bool               `json:"allowed"`
 	ID      protocol.RequestID `json:"id,omitempty"`
 	Input   json.RawMessage    `json:"input,omitempty"` // the exact input that may run
@@ -129,7 +129,7 @@ func (h host) callAsk(ctx context.Context, a args) (any, error) {
 		h.t.claims[claim.ID] = claim
 		h.w.mu.Unlock()
 	}
-	return verdict{claim.Allowed, claim.ID, claim.Input, claim.Reason, claim.By}, nil
+	return CallDecision{claim.Allowed, claim.ID, claim.Input, claim.Reason, claim.By}, nil
 }
 
 // callDone records how a call ended.
@@ -150,11 +150,19 @@ func (h host) callDone(ctx context.Context, a args) (any, error) {
 	return struct{}{}, claim.Done(ctx, r)
 }
 
-// reply is the answer to one of the questions.
-type reply struct {
+// CallAnswers is what the call question returns.
+type CallAnswers struct {
+	Given   bool        `json:"given"`
+	Answers []CallReply `json:"answers"`
+	Reason  string      `json:"reason"`
+	By      string      `json:"by"`
+}
+
+// CallReply is the answer to one of the questions.
+type CallReply struct {
 	Question string   `json:"question"`
 	Answer   string   `json:"answer"`
-	Labels   []string `json:"labels,omitempty"`
+	Labels   []string `json:"labels,omitempty"` // of the chosen options; none: Answer is words
 }
 
 func (h host) callQuestion(ctx context.Context, a args) (any, error) {
@@ -169,14 +177,9 @@ func (h host) callQuestion(ctx context.Context, a args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := struct {
-		Given   bool    `json:"given"`
-		Answers []reply `json:"answers"`
-		Reason  string  `json:"reason"`
-		By      string  `json:"by"`
-	}{got.Given, []reply{}, got.Reason, got.By}
+	out := CallAnswers{got.Given, []CallReply{}, got.Reason, got.By}
 	for i, r := range got.Replies {
-		out.Answers = append(out.Answers, reply{qs[i].Text, r.String(), r.Labels})
+		out.Answers = append(out.Answers, CallReply{qs[i].Text, r.String(), r.Labels})
 	}
 	return out, nil
 }
@@ -187,7 +190,7 @@ func (h host) callPlan(ctx context.Context, a args) (any, error) {
 		return nil, a.bad("plan wants the plan's text")
 	}
 	got, err := h.Plan(ctx, plan)
-	return verdict{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
 }
 
 func (h host) callNetwork(ctx context.Context, a args) (any, error) {
@@ -196,7 +199,7 @@ func (h host) callNetwork(ctx context.Context, a args) (any, error) {
 		return nil, a.bad("network wants a host")
 	}
 	got, err := h.Network(ctx, to, reason)
-	return verdict{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
 }
 
 func (h host) callSay(ctx context.Context, a args) (any, error) {
@@ -284,29 +287,33 @@ const (
 	maxBriefMembers = 60
 )
 
-// brief returns the name of this member, its role and its work.
-func (w *Worker) brief() any {
-	type task struct {
-		ID           string `json:"id"`
-		Subject      string `json:"subject"`
-		Instructions string `json:"instructions"`
-	}
-	out := struct {
-		Team     string   `json:"team"`
-		Name     string   `json:"name"`
-		Lead     bool     `json:"lead,omitempty"` // it is the lead's agent
-		Mode     string   `json:"mode"`
-		Planning bool     `json:"planning"` // it needs an approved plan before it changes anything
-		Task     *task    `json:"task"`     // null: it has no task
-		Members  []string `json:"members"`
-	}{Members: []string{}}
+// CallBrief is what the call brief returns: the name of a member, its role and its work.
+type CallBrief struct {
+	Team     string    `json:"team"`
+	Name     string    `json:"name"`
+	Lead     bool      `json:"lead,omitempty"` // it is the lead's agent
+	Mode     string    `json:"mode"`
+	Planning bool      `json:"planning"` // it needs an approved plan before it changes anything
+	Task     *CallTask `json:"task"`     // null: it has no task
+	Members  []string  `json:"members"`
+}
+
+// CallTask is the task of a brief.
+type CallTask struct {
+	ID           string `json:"id"`
+	Subject      string `json:"subject"`
+	Instructions string `json:"instructions"`
+}
+
+func (w *Worker) brief() CallBrief {
+	out := CallBrief{Members: []string{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out.Team, out.Name, out.Lead, out.Planning = string(w.p.Fold.Team), string(w.p.Fold.Name), w.leads, w.p.Fold.Planning()
 	out.Mode = string(w.p.Lead.ModeOf(w.p.Fold.Instance))
 	if w.turn != nil && w.turn.task != nil {
 		t := w.turn.task
-		out.Task = &task{t.ID, clip(t.Subject, longestSummary), clip(t.Instructions, maxBriefText)}
+		out.Task = &CallTask{t.ID, clip(t.Subject, longestSummary), clip(t.Instructions, maxBriefText)}
 	}
 	for _, m := range w.p.Lead.Live() {
 		if len(out.Members) < maxBriefMembers {

@@ -12,6 +12,7 @@ import (
 	"waggle/internal/face/mcp"
 	"waggle/protocol"
 	"waggle/transport"
+	"waggle/worker"
 )
 
 // socket implements mcp.Seat for a process that a member's agent has started: it calls the member's
@@ -56,21 +57,7 @@ func (s *socket) call(ctx context.Context, op string, body map[string]any, into 
 	return json.Unmarshal(raw, into) // written by the worker, this program
 }
 
-type workerBrief struct {
-	Team     string   `json:"team"`
-	Name     string   `json:"name"`
-	Lead     bool     `json:"lead"`
-	Mode     string   `json:"mode"`
-	Planning bool     `json:"planning"`
-	Members  []string `json:"members"`
-	Task     *struct {
-		ID           string `json:"id"`
-		Subject      string `json:"subject"`
-		Instructions string `json:"instructions"`
-	} `json:"task"`
-}
-
-func (s *socket) ask(ctx context.Context) (b workerBrief, err error) {
+func (s *socket) ask(ctx context.Context) (b worker.CallBrief, err error) {
 	return b, s.call(ctx, "brief", nil, &b)
 }
 
@@ -87,26 +74,18 @@ func (s *socket) Progress(ctx context.Context, phase, message string) error {
 	return s.call(ctx, "progress", map[string]any{"phase": phase, "message": message}, nil)
 }
 
-type workerVerdict struct {
-	Allowed bool               `json:"allowed"`
-	ID      protocol.RequestID `json:"id"`
-	Input   json.RawMessage    `json:"input"`
-	Reason  string             `json:"reason"`
-	By      string             `json:"by"`
-}
-
-func (v workerVerdict) answer() agent.Decision {
+func decision(v worker.CallDecision) agent.Decision {
 	return agent.Decision{Allowed: v.Allowed, Reason: v.Reason, By: v.By}
 }
 
 // Ask implements mcp.Seat.
 func (s *socket) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
-	var v workerVerdict
+	var v worker.CallDecision
 	err := s.call(ctx, "ask", map[string]any{"tool": c.Tool, "input": c.Input, "cwd": c.Cwd, "reason": c.Reason, "use_id": c.UseID}, &v)
 	if err != nil || !v.Allowed {
 		return agent.Claim{Decision: agent.Decision{Reason: v.Reason, By: v.By}}, err
 	}
-	return agent.Granted(v.answer(), v.ID, v.Input, func(ctx context.Context, r agent.Ran) error {
+	return agent.Granted(decision(v), v.ID, v.Input, func(ctx context.Context, r agent.Ran) error {
 		return s.call(ctx, "done", map[string]any{"id": v.ID, "failed": r.Failed, "exit_code": r.ExitCode, "tail": r.Tail, "error": r.Err}, nil)
 	}), nil
 }
@@ -121,15 +100,7 @@ func (s *socket) Question(ctx context.Context, q agent.Question) (agent.Answers,
 		}
 		parts = append(parts, one)
 	}
-	var got struct {
-		Given   bool   `json:"given"`
-		Reason  string `json:"reason"`
-		By      string `json:"by"`
-		Answers []struct {
-			Answer string   `json:"answer"`
-			Labels []string `json:"labels"`
-		} `json:"answers"`
-	}
+	var got worker.CallAnswers
 	if err := s.call(ctx, "question", map[string]any{"questions": parts}, &got); err != nil {
 		return agent.Answers{}, err
 	}
@@ -146,16 +117,16 @@ func (s *socket) Question(ctx context.Context, q agent.Question) (agent.Answers,
 
 // Plan implements mcp.Seat.
 func (s *socket) Plan(ctx context.Context, plan string) (agent.Decision, error) {
-	var v workerVerdict
+	var v worker.CallDecision
 	err := s.call(ctx, "plan", map[string]any{"plan": plan}, &v)
-	return v.answer(), err
+	return decision(v), err
 }
 
 // Network implements mcp.Seat.
 func (s *socket) Network(ctx context.Context, host, reason string) (agent.Decision, error) {
-	var v workerVerdict
+	var v worker.CallDecision
 	err := s.call(ctx, "network", map[string]any{"host": host, "reason": reason}, &v)
-	return v.answer(), err
+	return decision(v), err
 }
 
 // Check implements mcp.Seat: it returns messages that came during the turn.
