@@ -347,7 +347,7 @@ func TestTeamPrepared(t *testing.T) {
 	prepared("opened by new", f, text, map[string]*record.Preparation{"old": old, "client": none, "now": now, "bare": none})
 
 	f, text = read(parse("team: api\ncheck: make\nmembers: [{name: old, agent: exec, worktree: true}]\n"))
-	if f.Check == nil || f.Check.Command != "make" || f.Prepare != nil || !strings.Contains(text, "# The check of now was another: \"npm run all\"\n") {
+	if f.Check == nil || f.Check.Command != "make" || f.Prepare != nil || !strings.Contains(text, "\ncheck: make\n") || !strings.Contains(text, "# The check of now was another: \"npm run all\"\n") {
 		t.Errorf("%+v, %+v\n%s", f.Check, f.Prepare, text)
 	}
 	prepared("brought up from a file", f, text, map[string]*record.Preparation{"old": none, "client": none, "now": now, "bare": none})

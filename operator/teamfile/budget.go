@@ -1,6 +1,9 @@
 package teamfile
 
 import (
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
 	"waggle/protocol"
 	"waggle/record"
 )
@@ -22,13 +25,13 @@ type yamlBrake struct {
 }
 
 // UnmarshalYAML reads {usd} or the word off.
-func (b *yamlBrake) UnmarshalYAML(unmarshal func(any) error) error {
-	word := ""
-	if b.off = unmarshal(&word) == nil && word == "off"; b.off {
+func (b *yamlBrake) UnmarshalYAML(n ast.Node) error {
+	if word, ok := n.(*ast.StringNode); ok && word.Value == "off" {
+		b.off = true
 		return nil
 	}
 	type whole yamlBrake
-	return unmarshal((*whole)(b))
+	return yaml.NodeToValue(n, (*whole)(b), yaml.Strict())
 }
 
 // brake reads a brake; without a limit when it is off.

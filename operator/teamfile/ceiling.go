@@ -44,7 +44,7 @@ type yamlCeiling struct {
 // Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
 	c := &Config{Brake: UsualBrake, Ceiling: record.Ceiling{File: path, SHA256: record.HashText(string(data))}}
-	tree, err := parseYAML("config", path, data, reflect.TypeFor[yamlConfig]())
+	tree, err := parseYAML("config", path, data, reflect.TypeFor[yamlConfig](), true)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *File) Under(c *record.Ceiling) error {
 	if !c.Bounds() {
 		return nil
 	}
-	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile]())
+	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile](), true)
 	if err != nil {
 		return err
 	}

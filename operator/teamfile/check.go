@@ -15,12 +15,6 @@ type yamlCheck struct {
 	Timeout *yamlDuration `yaml:"timeout"`
 }
 
-// UnmarshalYAML reads {run, returns, timeout} or a shell text alone.
-func (k *yamlCheck) UnmarshalYAML(unmarshal func(any) error) error {
-	type whole yamlCheck // without this method
-	return short(unmarshal, &k.Run, (*whole)(k))
-}
-
 // check reads a check that runs in dir; nil when there is none.
 func (c *checker) check(at string, y *yamlCheck, dir string) *record.Check {
 	if y == nil {

@@ -226,7 +226,7 @@ func readDefinition(name, path string, data []byte) (*Definition, error) {
 	if !strings.HasPrefix(text, "---\n") || !ok || body != "" && body[0] != '\n' {
 		return bad("an agent definition begins with YAML between two lines ---")
 	}
-	tree, err := parseYAML("type", path, []byte(head+"\n"), reflect.TypeFor[yamlDefinition]())
+	tree, err := parseYAML("type", path, []byte(head+"\n"), reflect.TypeFor[yamlDefinition](), true)
 	if err != nil {
 		return nil, err
 	}

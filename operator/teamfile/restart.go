@@ -23,12 +23,6 @@ type yamlRestart struct {
 	Longest yamlDuration `yaml:"longest"`
 }
 
-// UnmarshalYAML reads {policy, most, within, backoff, longest} or the policy alone.
-func (r *yamlRestart) UnmarshalYAML(unmarshal func(any) error) error {
-	type whole yamlRestart
-	return short(unmarshal, &r.Policy, (*whole)(r))
-}
-
 // usualRestart is the default of a member: five restarts in ten minutes, after one second at first
 // and a minute at most.
 func usualRestart() *record.Restart {

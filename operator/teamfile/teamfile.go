@@ -240,7 +240,7 @@ func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 
 func parseFile(path string, data []byte, settings bool, backends ...string) (*File, error) {
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: record.HashText(string(data))}
-	tree, err := parseYAML("team file", path, data, reflect.TypeFor[yamlFile]())
+	tree, err := parseYAML("team file", path, data, reflect.TypeFor[yamlFile](), true)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +259,9 @@ func parseFile(path string, data []byte, settings bool, backends ...string) (*Fi
 	return f, nil
 }
 
-// Mapping is the file as a mapping in its order, with each text as it is written there.
+// Mapping is the file as a mapping in its order, with each text and each short form as it is written there.
 func (f *File) Mapping() (m yaml.MapSlice, err error) {
-	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile]())
+	tree, err := parseYAML("team file", f.Path, f.Data, reflect.TypeFor[yamlFile](), false)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,15 @@ package teamfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/scanner"
 	"github.com/goccy/go-yaml/token"
 
+	"waggle/agent"
 	"waggle/operator"
 )
 
@@ -42,9 +46,9 @@ const (
 // parseYAML reads a text of one YAML document within the bounds. It is refused before
 // the tree is built: first by its bytes, then by its tokens, which are the library's
 // own, so that no quote or comment is understood in two ways. The tree is checked once
-// more, and what the schema has as a text is one in it (texts). Errors name the file and
-// the line, and are of kind Usage.
-func parseYAML(op, path string, data []byte, schema reflect.Type) (*ast.File, error) {
+// more, and what the schema has as a text is one in it (texts); long: a short form is the mapping that
+// it stands for. Errors name the file and the line, and are of kind Usage.
+func parseYAML(op, path string, data []byte, schema reflect.Type, long bool) (*ast.File, error) {
 	refuse := func(r *refused) error {
 		return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s:%d: %s", path, r.line, r.why)}
 	}
@@ -70,42 +74,88 @@ func parseYAML(op, path string, data []byte, schema reflect.Type) (*ast.File, er
 		if r := checkNode(d.Body, 0); r != nil {
 			return nil, refuse(r)
 		}
-		d.Body = texts(d.Body, schema)
+		d.Body = texts(d.Body, schema, long)
 	}
 	return tree, nil
 }
 
-// shortForm is a type that is written as a mapping, as a text alone, or as a list of texts.
-var shortForm = reflect.TypeFor[yaml.InterfaceUnmarshaler]()
+// alone are the keys whose value may stand in the file for the whole mapping, as a text: a short form.
+var alone = map[reflect.Type]string{
+	reflect.TypeFor[yamlCheck]():          "run",
+	reflect.TypeFor[yamlRestart]():        "policy",
+	reflect.TypeFor[yamlPlan]():           "revisions",
+	reflect.TypeFor[agent.SayStep]():      "text",
+	reflect.TypeFor[agent.NetworkStep]():  "host",
+	reflect.TypeFor[agent.AskStep]():      "questions",
+	reflect.TypeFor[agent.AskedPart]():    "question",
+	reflect.TypeFor[agent.AskedOption]():  "label",
+	reflect.TypeFor[agent.ProgressStep](): "message",
+}
+
+// unfold is the mapping that a short form stands for, or the list for a text alone; its texts only when
+// long is not set; nil: n is no short form.
+func unfold(n ast.Node, schema reflect.Type, long bool) ast.Node {
+	key, value := alone[schema], schema
+	if key != "" {
+		value = valueType(schema, key)
+	}
+	several := value == reflect.TypeFor[yamlTexts]()
+	list, _ := n.(*ast.SequenceNode)
+	switch text := isScalar(n); {
+	case n.Type() == ast.NullType || key == "" && !several:
+		return nil
+	case text && value.Kind() == reflect.Slice:
+		one := texts(n, value.Elem(), long)
+		if !long {
+			return one
+		}
+		list = ast.Sequence(n.GetToken(), true)
+		list.Values, n = []ast.Node{one}, list
+	case text, key != "" && several && list != nil && !slices.ContainsFunc(list.Values, func(v ast.Node) bool { return !isScalar(v) }):
+		n = texts(n, value, long)
+	default:
+		return nil
+	}
+	if key == "" || !long {
+		return n
+	}
+	at := n.GetToken()
+	return ast.Mapping(at, true, ast.MappingValue(at, ast.String(token.String(key, key, at.Position)), n))
+}
+
+// isScalar reports a node that is no list and no mapping.
+func isScalar(n ast.Node) bool {
+	_, ok := n.(ast.ScalarNode)
+	return ok
+}
 
 // texts is the tree with a text for each word that the schema has as one, as it is written in the
 // file: 0755, 1.10, 0x1F, true and ~ stay what they are. YAML would make a number of them, and that
 // would be run. A value of any type is what JSON has for it: a number that JSON has not is a text.
 // Null is a text only where a key is never without a value (no pointer).
-func texts(n ast.Node, schema reflect.Type) ast.Node {
+func texts(n ast.Node, schema reflect.Type, long bool) ast.Node {
 	null := true // null may be a text
 	for schema.Kind() == reflect.Pointer {
 		schema, null = schema.Elem(), false
 	}
-	short := reflect.PointerTo(schema).Implements(shortForm)
+	if whole := unfold(n, schema, long); whole != nil {
+		return whole
+	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			texts(v, schema)
+			texts(v, schema, long)
 		}
 	case *ast.MappingValueNode:
 		if value := valueType(schema, n.Key.GetToken().Value); value != nil && n.Value != nil {
-			n.Value = texts(n.Value, value)
+			n.Value = texts(n.Value, value, long)
 		}
 	case *ast.SequenceNode:
-		switch {
-		case short:
-			schema = reflect.TypeFor[string]()
-		case schema.Kind() == reflect.Slice && schema != anyMapping:
+		if schema.Kind() == reflect.Slice && schema != anyMapping {
 			schema = schema.Elem()
 		}
 		for i, v := range n.Values {
-			n.Values[i] = texts(v, schema)
+			n.Values[i] = texts(v, schema, long)
 		}
 	case *ast.NullNode:
 		if null && schema.Kind() == reflect.String && n.Token.Type != token.ImplicitNullType {
@@ -115,11 +165,11 @@ func texts(n ast.Node, schema reflect.Type) ast.Node {
 		if free := schema == anyMapping || schema.Kind() == reflect.Interface; free && !json.Valid([]byte(n.GetToken().Value)) {
 			return ast.String(n.GetToken())
 		}
-		if short || schema.Kind() == reflect.String {
+		if schema.Kind() == reflect.String {
 			return ast.String(n.GetToken())
 		}
 	case *ast.BoolNode:
-		if short || schema.Kind() == reflect.String {
+		if schema.Kind() == reflect.String {
 			return ast.String(n.Token)
 		}
 	}
@@ -140,8 +190,10 @@ func valueType(schema reflect.Type, key string) reflect.Type {
 		return nil
 	}
 	for i := range schema.NumField() {
-		switch f := schema.Field(i); {
-		case f.Tag.Get("yaml") == key:
+		f := schema.Field(i)
+		name, _, _ := strings.Cut(cmp.Or(f.Tag.Get("yaml"), f.Tag.Get("json")), ",")
+		switch {
+		case name == key:
 			return f.Type
 		case f.Anonymous:
 			return valueType(f.Type.Elem(), key)
