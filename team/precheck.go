@@ -2,7 +2,6 @@ package team
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -25,7 +24,11 @@ func precheck(ctx context.Context, in io.Reader) (done bool, err error) {
 	if err != nil {
 		return false, nil // a pipe
 	}
-	plain, err := plainOf(f, start)
+	plain, err := gunzip(f)
+	if _, packed := plain.(*puffed); err == nil && !packed { // what the entries hold can be skipped in f
+		_, err = f.Seek(start, io.SeekStart)
+		plain = f
+	}
 	if err == nil {
 		err = headers(ctx, plain)
 	}
@@ -33,37 +36,20 @@ func precheck(ctx context.Context, in io.Reader) (done bool, err error) {
 	return true, errors.Join(err, serr)
 }
 
-// plainOf is f itself, which can be skipped in, or what is packed in it.
-func plainOf(f io.ReadSeeker, start int64) (io.Reader, error) {
-	var magic [2]byte
-	n, err := io.ReadFull(f, magic[:])
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	if _, err := f.Seek(start, io.SeekStart); err != nil {
-		return nil, err
-	}
-	if n == len(magic) && bytes.Equal(magic[:], gzipMagic) {
-		return gunzip(f)
-	}
-	return f, nil
-}
-
 // headers checks for entries that a backup must have and for entries that it must not have.
 func headers(ctx context.Context, plain io.Reader) error {
 	x := &unpacker{u: &Unpacked{}, names: map[string]bool{}}
-	registry, ours, sums := false, false, false
+	ours, sums := false, false
 	err := eachEntry(ctx, plain, func(h *tar.Header, _ io.Reader) error {
 		name, err := x.admit(h)
 		ours = ours || name == headerName && x.entries == 1
 		sums = sums || name == sumsName
-		registry = registry || isRegistry(name)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case !registry:
+	case !x.named:
 		return &BackupError{Why: "holds no teams/<team>/" + configName}
 	case ours && !sums:
 		return &BackupError{Why: "has no " + sumsName + ": it was cut short"}

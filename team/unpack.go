@@ -129,7 +129,10 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader, twice bool) error {
 	}
 	x := &unpacker{u: u, names: map[string]bool{}, dirs: map[string]bool{}, files: map[string]bool{}, sums: map[string]string{}}
 	err = eachEntry(ctx, plain, func(h *tar.Header, r io.Reader) error {
-		err := x.entry(h, r)
+		name, err := x.admit(h)
+		if err == nil && name != "" {
+			err = x.file(name, h.Size, r)
+		}
 		if err == nil && x.entries >= maxBefore && !x.named && !twice {
 			err = &BackupError{Why: fmt.Sprintf("holds no teams/<team>/%s among its first %d entries", configName, maxBefore)}
 		}
@@ -254,6 +257,7 @@ func (x *unpacker) admit(h *tar.Header) (string, error) {
 		return "", &BackupError{Entry: name, Why: "occurs twice, perhaps in another case"}
 	}
 	x.names[key] = true
+	x.named = x.named || isRegistry(name)
 	most := int64(maxEntry)
 	if name == headerName || name == sumsName {
 		most = maxList
@@ -265,16 +269,6 @@ func (x *unpacker) admit(h *tar.Header) (string, error) {
 		return "", &BackupError{Why: fmt.Sprintf("has more than %d bytes", int64(maxTotal))}
 	}
 	return name, nil
-}
-
-// entry reads one entry.
-func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
-	name, err := x.admit(h)
-	if err != nil || name == "" {
-		return err
-	}
-	x.named = x.named || isRegistry(name)
-	return x.file(name, h.Size, r)
 }
 
 // file reads one file and writes it to its path, or skips it.
