@@ -37,7 +37,7 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 				return err
 			}
 			attend(a, &l)
-			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, *m, l.lo)
+			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, m, l.lo)
 			if err != nil {
 				return err
 			}
@@ -59,55 +59,54 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 
 // spawnFlags say what a new member is to be.
 type spawnFlags struct {
-	agent, backend, cwd, color, model, mode, restart, kind string
-	plan, worktree                                         bool
-	command, metadata                                      []string
+	supervise.NewMember
+	cwd, mode, restart string
+	command, metadata  []string
 }
 
 func (o *spawnFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.agent, "agent", "exec", "the kind of its agent")
+	f.StringVar(&o.Agent, "agent", "exec", "the kind of its agent")
 	f.StringArrayVar(&o.command, "command", nil, "argument of the program that an exec member runs for each task; repeat it for each argument")
-	f.StringVar(&o.backend, "backend", operator.BackendAuto, "where its process runs")
+	f.StringVar(&o.Backend, "backend", operator.BackendAuto, "where its process runs")
 	f.StringVar(&o.cwd, "cwd", ".", "its directory")
-	f.StringVar(&o.color, "color", "", "its colour")
-	f.StringVar(&o.model, "model", "", "the model that it must have")
+	f.StringVar(&o.Color, "color", "", "its colour")
+	f.StringVar(&o.Model, "model", "", "the model that it must have")
 	f.StringVar(&o.mode, "permission-mode", "", "its permission mode")
-	f.StringVar(&o.kind, "type", "general-purpose", "its agent type in the registry")
+	f.StringVar(&o.Type, "type", "general-purpose", "its agent type in the registry")
 	MetadataFlag(cmd, &o.metadata)
-	cmd.Flags().BoolVar(&o.plan, "require-plan", false, "it needs an approved plan before it changes anything")
-	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made from the checkout that has its directory")
+	f.BoolVar(&o.PlanRequired, "require-plan", false, "it needs an approved plan before it changes anything")
+	f.BoolVar(&o.Worktree, "worktree", false, "give it a git worktree of its own, made from the checkout that has its directory")
 	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "whether the leader restarts it when its process dies: on-failure, never")
 }
 
-func (o *spawnFlags) member(args []string) (*supervise.NewMember, error) {
-	name, err := protocol.ParseNewMember(args[0])
-	if err != nil {
-		return nil, err
+func (o *spawnFlags) member(args []string) (m supervise.NewMember, err error) {
+	m = o.NewMember
+	if m.Name, err = protocol.ParseNewMember(args[0]); err != nil {
+		return m, err
 	}
-	m := &supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model, Type: o.kind}}
 	if m.Metadata, err = teamfile.ParseMetadata(o.metadata); err != nil {
-		return nil, err
+		return m, err
 	}
 	if len(args) > 1 {
 		m.Prompt = args[1]
 	}
 	if m.Cwd, err = filepath.Abs(o.cwd); err != nil {
-		return nil, err
+		return m, err
 	}
 	if fi, err := os.Stat(m.Cwd); err != nil || !fi.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory", m.Cwd)
+		return m, fmt.Errorf("%s is not a directory", m.Cwd)
 	}
 	if o.mode != "" {
 		if m.Mode, err = policy.ParseMode(o.mode); err != nil {
-			return nil, err
+			return m, err
 		}
 	}
 	if m.Restart, err = teamfile.ParseRestart(o.restart); err != nil {
-		return nil, err
+		return m, err
 	}
 	if err := m.Fit(); err != nil {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
+		return m, &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
 	}
 	m.Spec, err = m.SpecOf(o.command)
 	return m, err
