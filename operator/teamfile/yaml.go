@@ -141,6 +141,7 @@ func texts(n ast.Node, schema reflect.Type, long bool) ast.Node {
 	if whole := unfold(n, schema, long); whole != nil {
 		return whole
 	}
+	text := schema.Kind() == reflect.String || schema == reflect.TypeFor[yamlBrake]() // which may be a word
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
@@ -165,11 +166,11 @@ func texts(n ast.Node, schema reflect.Type, long bool) ast.Node {
 		if free := schema == anyMapping || schema.Kind() == reflect.Interface; free && !json.Valid([]byte(n.GetToken().Value)) {
 			return ast.String(n.GetToken())
 		}
-		if schema.Kind() == reflect.String {
+		if text {
 			return ast.String(n.GetToken())
 		}
 	case *ast.BoolNode:
-		if schema.Kind() == reflect.String {
+		if text {
 			return ast.String(n.Token)
 		}
 	}
