@@ -65,8 +65,12 @@ func (d Decided) Err() error { return d.err }
 
 // Decide answers requests in the operator's name, each once, by compare-and-set on the leader's
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
-// a leader pass before and after when no process leads.
+// a leader pass before and after when no process leads. With SessionTeam it answers requests of sessions and refuses
+// proposals, on their own records; a Lesson teaches nothing there.
 func (o Operator) Decide(ctx context.Context, name protocol.TeamName, answers []Answer) ([]Decided, error) {
+	if name == SessionTeam {
+		return o.decideSessions(ctx, answers)
+	}
 	s, err := o.Open(ctx, name, operator.Answer("a decision"))
 	if err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if v.Digest == "" {
 		v.Digest = req.Digest
 	}
-	if v.Answers, err = answersTo(req, a); err != nil {
+	if v.Answers, err = answersTo(req.Kind == record.KindQuestion, req.Handle, req.Ask.Input, a); err != nil {
 		return Refused(a.ID, err), nil
 	}
 	var with []func() ([]journal.Draft, error)
@@ -163,9 +167,8 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	return d, nil
 }
 
-// answersTo reads the words of an answer. A question takes words, and nothing else does.
-func answersTo(req *control.Request, a Answer) ([]record.Reply, error) {
-	question, name := req.Kind == record.KindQuestion, req.Handle
+// answersTo reads the words of an answer to the request of a handle. A question takes words, and nothing else does.
+func answersTo(question bool, name, input string, a Answer) ([]record.Reply, error) {
 	switch {
 	case !question && a.Words != nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: name + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: name}}
@@ -174,7 +177,7 @@ func answersTo(req *control.Request, a Answer) ([]record.Reply, error) {
 	case a.Words == nil:
 		return nil, nil
 	}
-	replies, err := record.Replies(req.Ask.Input, a.Words)
+	replies, err := record.Replies(input, a.Words)
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: name}}
 	}

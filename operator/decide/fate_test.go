@@ -51,7 +51,7 @@ func TestFate(t *testing.T) {
 	if f, err := s.o.Fate(t.Context(), q); err != nil || f != (decide.Fate{}) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	testenv.Value(s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil))(t)
+	testenv.Value(s.decide(decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}))(t)
 	if f, err := s.o.Fate(t.Context(), q); err != nil || f.How != "allowed by operator (approve)" || f.At.IsZero() {
 		t.Errorf("%+v, %v", f, err)
 	}

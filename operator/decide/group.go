@@ -126,28 +126,37 @@ func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 // pattern, or a group that has changed, is refused. Each request is decided by itself, with its own
 // digest. It takes a leader pass before and after when no process leads.
 func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id string, with Answer) ([]Decided, error) {
-	s, err := o.Open(ctx, name, operator.Answer("a decision"))
-	if err != nil {
-		return nil, err
+	qs, each := []Request(nil), operator.Next{Step: operator.NextAnswerEach}
+	never := "plans and questions"
+	decideAll := o.decideSessions
+	if name == SessionTeam {
+		_, qs, _ = o.Sessions() // pending reports what could not be read
+	} else {
+		s, err := o.Open(ctx, name, operator.Answer("a decision"))
+		if err != nil {
+			return nil, err
+		}
+		qs, never, each = o.PendingIn(s, false), "plans, hosts and budgets", operator.Next{Step: operator.NextDecideEach, Text: with.Via}
+		decideAll = func(ctx context.Context, answers []Answer) ([]Decided, error) { return o.decideAll(ctx, s, answers) }
 	}
 	if !IsGroup(id) {
 		return nil, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: fmt.Sprintf("%s is no group's id: a pattern would also answer what you were not shown", operator.Visible(id)),
 			Next: operator.NextFindGroup.With()}
 	}
-	g, err := findGroup(o.PendingIn(s, false), id)
+	g, err := findGroup(qs, id)
 	if err != nil {
 		return nil, err
 	}
 	if !g.Batch {
-		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans, hosts and budgets are never decided by a group",
-			Next: operator.Next{Step: operator.NextDecideEach, ID: g.Requests[0].Handle, Text: with.Via}, Near: g.handles()}
+		each.ID = g.Requests[0].Handle
+		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, " + never + " are never decided by a group", Next: each, Near: g.handles()}
 	}
 	answers := make([]Answer, len(g.Requests))
 	for i, q := range g.Requests {
 		answers[i] = with
 		answers[i].ID, answers[i].Digest = q.ID, q.Digest
 	}
-	return o.decideAll(ctx, s, answers)
+	return decideAll(ctx, answers)
 }
 
 // handles are what people type for the requests of a group.

@@ -92,7 +92,7 @@ func (o Operator) Proposal(what string) (*Request, error) {
 }
 
 // decideProposal refuses a proposal; nil when there is none. To start it takes more than a yes: fresh.Start does it.
-func (o Operator) decideProposal(ctx context.Context, a Answer, words []string) (*Decided, error) {
+func (o Operator) decideProposal(ctx context.Context, a Answer) (*Decided, error) {
 	q, err := o.Proposal(a.ID)
 	if q == nil || err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (o Operator) decideProposal(ctx context.Context, a Answer, words []string) 
 		return nil, err
 	}
 	switch {
-	case words != nil:
+	case a.Words != nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: q.Handle + " is a proposal, and asks for no words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: q.Handle}}
 	case a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(q.Digest, a.Digest)):
 		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + q.Handle + " proposes", Next: operator.Next{Step: operator.NextShowAgain, ID: q.Handle}}

@@ -403,15 +403,29 @@ func (o Operator) SessionChanged(what, input string) (*Request, error) {
 	return &q, nil
 }
 
-// DecideSession answers one request of a session, or refuses a proposal; nil when there is none. Words are
-// the answers to a question, as they were typed.
-func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (*Decided, error) {
+// decideSessions answers requests of sessions, and refuses proposals, one after the other.
+func (o Operator) decideSessions(ctx context.Context, answers []Answer) (results []Decided, err error) {
+	for _, a := range answers {
+		d, err := o.decideSession(ctx, a)
+		if err == nil && d == nil {
+			err = &control.UnknownRequestError{ID: protocol.RequestID(a.ID)}
+		}
+		if err != nil {
+			return results, err
+		}
+		results = append(results, *d)
+	}
+	return results, nil
+}
+
+// decideSession answers one request of a session, or refuses a proposal; nil when there is none.
+func (o Operator) decideSession(ctx context.Context, a Answer) (*Decided, error) {
 	f, err := o.findSession(a.ID)
 	if err != nil {
 		return nil, err
 	}
 	if f == nil {
-		return o.decideProposal(ctx, a, words)
+		return o.decideProposal(ctx, a)
 	}
 	if err := o.Guard(ctx, nil, a.Via); err != nil {
 		return nil, err
@@ -421,12 +435,9 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
 		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Next: operator.Next{Step: operator.NextShowAgain, ID: r.Handle}}
 	}
-	if words != nil {
-		if r.Form != session.FormQuestion {
-			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: r.Handle}}
-		}
-		if v.Answers, err = record.Replies(r.Ask.Input, words); err != nil {
-			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: r.Handle}}
+	if a.Words != nil { // without them the session's own record refuses a question
+		if v.Answers, err = answersTo(r.Form == session.FormQuestion, r.Handle, r.Ask.Input, a); err != nil {
+			return nil, err
 		}
 	}
 	out, err := f.Session.Decide(ctx, o.Writer(), v, session.Looking(o.Ancestors))
@@ -450,32 +461,6 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 // reports it.
 func (o Operator) TidySessions(ctx context.Context) {
 	_ = o.sessionStore().TidyAll(ctx, o.Writer(), session.Looking(o.Ancestors))
-}
-
-// DecideSessionGroup answers every request of the group of sessions' requests with this
-// id; nil when there is no such group among them.
-func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer) ([]Decided, error) {
-	g, err := o.ShowSessionGroup(id)
-	if g == nil || err != nil {
-		return nil, err
-	}
-	if !g.Batch {
-		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
-			Next: operator.Next{Step: operator.NextAnswerEach, ID: g.Requests[0].Handle}, Near: g.handles()}
-	}
-	out := []Decided{}
-	for _, q := range g.Requests {
-		a := with
-		a.ID, a.Digest = q.ID, q.Digest
-		d, err := o.DecideSession(ctx, a, nil)
-		if err != nil {
-			return out, err
-		}
-		if d != nil {
-			out = append(out, *d)
-		}
-	}
-	return out, nil
 }
 
 // ShowSessionGroup returns a group of sessions' requests, named as for ShowGroup; nil when there is

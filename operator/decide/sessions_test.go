@@ -86,6 +86,15 @@ func (s *sessions) open() []decide.Request {
 	return qs
 }
 
+// decide answers one request of a session; nil with the error that it was not decided.
+func (s *sessions) decide(a decide.Answer) (*decide.Decided, error) {
+	ds, err := s.o.Decide(s.t.Context(), decide.SessionTeam, []decide.Answer{a})
+	if len(ds) != 1 {
+		return nil, err
+	}
+	return &ds[0], err
+}
+
 // hears waits for the answer that the hook gave to its client.
 func (s *sessions) hears(answers <-chan given) string {
 	s.t.Helper()
@@ -163,35 +172,34 @@ func TestDecideSession(t *testing.T) {
 	client := s.ask("s-1", "Bash", bash("make"))
 	q := s.open()[0]
 	for what, c := range map[string]struct {
-		a     decide.Answer
-		words []string
-		code  operator.Kind
-		says  string
+		a    decide.Answer
+		code operator.Kind
+		says string
 	}{
-		"another digest":   {decide.Answer{ID: q.Handle, Digest: strings.Repeat("0", 64), Allow: true, Via: "approve"}, nil, operator.Refused, "digest"},
-		"a short one":      {decide.Answer{ID: q.Handle, Digest: q.Digest[:8], Allow: true, Via: "approve"}, nil, operator.Refused, "digest"},
-		"words for a call": {decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red"}, operator.Usage, "asks for permission, not for words"},
+		"another digest":   {decide.Answer{ID: q.Handle, Digest: strings.Repeat("0", 64), Allow: true, Via: "approve"}, operator.Refused, "digest"},
+		"a short one":      {decide.Answer{ID: q.Handle, Digest: q.Digest[:8], Allow: true, Via: "approve"}, operator.Refused, "digest"},
+		"words for a call": {decide.Answer{ID: q.Handle, Words: []string{"red"}, Via: "answer"}, operator.Usage, "asks for permission, not for words"},
 	} {
-		d, err := s.o.DecideSession(t.Context(), c.a, c.words)
+		d, err := s.decide(c.a)
 		operatortest.Is(t, what, err, c.code, c.says)
 		if d != nil {
 			t.Errorf("%s: %+v", what, d)
 		}
 	}
 	yes := decide.Answer{ID: q.Handle, Digest: q.Digest[:16], Allow: true, Via: "approve", UpdatedInput: bash("make -n")}
-	d, err := s.o.DecideSession(t.Context(), yes, nil)
+	d, err := s.decide(yes)
 	if err != nil || d == nil || d.Err() != nil || !d.Changed || !d.Delivered || d.Decision != "allow" || d.By != "operator" || d.Digest == "" {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if out := s.hears(client); !strings.Contains(out, `"allow"`) || !strings.Contains(out, "make -n") {
 		t.Errorf("%s", out)
 	}
-	d, err = s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "deny"}, nil)
+	d, err = s.decide(decide.Answer{ID: q.Handle, Via: "deny"})
 	if err != nil || d == nil || d.Changed {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	operatortest.Is(t, "the opposite", d.Err(), operator.Refused, "")
-	if d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: "ooo"}, nil); d != nil || err != nil {
+	if d, err := s.decide(decide.Answer{ID: "ooo"}); d != nil || operator.KindOf(err) != operator.NotFound {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if qs := s.open(); len(qs) != 0 {
@@ -216,9 +224,9 @@ func TestSessionWords(t *testing.T) {
 	s := newSessions(t)
 	client := s.ask("s-1", "AskUserQuestion", asksWords)
 	q := s.open()[0]
-	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red", "blue", "green"})
+	_, err := s.decide(decide.Answer{ID: q.Handle, Words: []string{"red", "blue", "green"}, Via: "answer"})
 	operatortest.Is(t, "too many words", err, operator.Usage, "")
-	d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "answer"}, []string{"2"})
+	d, err := s.decide(decide.Answer{ID: q.Handle, Allow: true, Words: []string{"2"}, Via: "answer"})
 	if err != nil || d == nil || d.Err() != nil || d.Decision != record.DecisionAnswer {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -267,9 +275,13 @@ func TestSessionGroup(t *testing.T) {
 	if g, err := s.o.ShowSessionGroup(low.ID); err != nil || g == nil || !slices.Equal(g.Text, low.Text) {
 		t.Errorf("%+v, %v", g, err)
 	}
-	_, err := s.o.DecideSessionGroup(t.Context(), high.ID, decide.Answer{Allow: true, Via: "approve"})
+	_, err := s.o.DecideGroup(t.Context(), decide.SessionTeam, high.ID, decide.Answer{Allow: true, Via: "approve"})
 	operatortest.Is(t, "high risk", err, operator.Refused, "never decided by a group")
-	ds, err := s.o.DecideSessionGroup(t.Context(), low.ID, decide.Answer{Allow: true, Via: "approve"})
+	_, err = s.o.DecideGroup(t.Context(), decide.SessionTeam, low.Pattern, decide.Answer{Allow: true, Via: "approve"})
+	operatortest.Is(t, "a pattern", err, operator.Usage, "would also answer what you were not shown")
+	_, err = s.o.DecideGroup(t.Context(), decide.SessionTeam, low.ID, decide.Answer{Allow: true, Words: []string{"make"}, Via: "answer"})
+	operatortest.Is(t, "words for calls", err, operator.Usage, "asks for permission, not for words")
+	ds, err := s.o.DecideGroup(t.Context(), decide.SessionTeam, low.ID, decide.Answer{Allow: true, Via: "approve"})
 	if err != nil || len(ds) != 2 || ds[0].Decision != "allow" || ds[1].Err() != nil {
 		t.Fatalf("%+v, %v", ds, err)
 	}
@@ -278,7 +290,7 @@ func TestSessionGroup(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 	}
-	if ds, err := s.o.DecideSessionGroup(t.Context(), low.ID, decide.Answer{Allow: true}); ds != nil || err != nil {
+	if ds, err := s.o.DecideGroup(t.Context(), decide.SessionTeam, low.ID, decide.Answer{Allow: true}); ds != nil || operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a group that is gone: %+v, %v", ds, err)
 	}
 }
@@ -296,7 +308,7 @@ func TestSessionGuard(t *testing.T) {
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"busy","name":"api"}`, s.self.PID, s.self.Start)
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600))
 	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{s.self}, nil }
-	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil)
+	_, err := s.decide(decide.Answer{ID: q.Handle, Allow: true, Via: "approve"})
 	operatortest.Is(t, "from inside", err, operator.Refused, "from inside session s-1")
 	_, err = s.o.TurnSessionRules(t.Context(), true)
 	operatortest.Is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
@@ -432,7 +444,7 @@ func TestDialogListed(t *testing.T) {
 	if gs := decide.Groups(qs); len(gs) != 1 || gs[0].Batch {
 		t.Errorf("%+v", gs)
 	}
-	if _, err := s.o.DecideSession(t.Context(), decide.Answer{ID: qs[0].ID, Allow: true, Via: "approve"}, nil); operator.KindOf(err) != operator.Refused {
+	if _, err := s.decide(decide.Answer{ID: qs[0].ID, Allow: true, Via: "approve"}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("an answer: %v", err)
 	}
 	r := operatortest.Team(t, s.o.Operator, "api", record.PolicySet{})

@@ -47,9 +47,9 @@ func TestStartOnce(t *testing.T) {
 	if st, err := o.Start(t.Context(), other.ID, string(other.Digest()), opt); err != nil || len(st.Members) != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	d, err := decide.Of(op).DecideSession(t.Context(), decide.Answer{ID: p.Handle(), Via: "deny"}, nil)
-	if err != nil || operator.KindOf(d.Err()) != operator.Refused {
-		t.Errorf("%+v, %v", d, err)
+	ds, err := decide.Of(op).Decide(t.Context(), decide.SessionTeam, []decide.Answer{{ID: p.Handle(), Via: "deny"}})
+	if err != nil || operator.KindOf(ds[0].Err()) != operator.Refused {
+		t.Errorf("%+v, %v", ds, err)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestStartAfterKill(t *testing.T) {
 	dead := self
 	dead.Start += "0"
 	starting(dead)
-	if d, err := decide.Of(op).DecideSession(t.Context(), decide.Answer{ID: p.ID, Via: "deny"}, nil); err != nil || operator.KindOf(d.Err()) != operator.Refused {
-		t.Errorf("%+v, %v", d, err)
+	if ds, err := decide.Of(op).Decide(t.Context(), decide.SessionTeam, []decide.Answer{{ID: p.ID, Via: "deny"}}); err != nil || operator.KindOf(ds[0].Err()) != operator.Refused {
+		t.Errorf("%+v, %v", ds, err)
 	}
 	if st, err := o.Start(t.Context(), p.ID, string(p.Digest()), opt); err != nil || len(st.Members) != 1 {
 		t.Fatalf("%+v, %v", st, err)

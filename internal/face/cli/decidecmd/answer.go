@@ -1,14 +1,10 @@
 package decidecmd
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"waggle/control"
 	"waggle/internal/face/cli/app"
 	"waggle/operator/decide"
-	"waggle/protocol"
 )
 
 func Answer(a *app.App) *cobra.Command {
@@ -32,32 +28,9 @@ Exit codes and --json are as for approve.`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd.Context(), a, args[0], args[1:], digest)
+			return answerOne(cmd.Context(), a, args[:1], answerFlags{digest: digest}, decide.Answer{Allow: true, Words: args[1:], Digest: digest, Via: "answer"})
 		},
 	}
 	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	return cmd
-}
-
-func answer(ctx context.Context, a *app.App, id string, words []string, digest string) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	of, err := ofSession(ctx, a, op, id)
-	if err != nil {
-		return err
-	}
-	with := decide.Answer{ID: id, Allow: true, Words: words, Digest: digest, Via: "answer"}
-	if !of {
-		return answerOne(ctx, a, []string{id}, answerFlags{digest: digest}, with, nil)
-	}
-	d, err := decide.Of(op).DecideSession(ctx, with, words)
-	if err != nil {
-		return err
-	}
-	if d == nil { // its session was removed meanwhile
-		return &control.UnknownRequestError{ID: protocol.RequestID(id)}
-	}
-	return sayLearned(ctx, a, op, "", []decide.Decided{*d}, nil)
 }

@@ -13,6 +13,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/page"
 	"waggle/internal/face/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -99,7 +100,7 @@ request of that member and asks whether to deny it (v shows all of it). Ids, gro
 exit codes and --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
+			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"})
 		},
 	}
 	fl := cmd.Flags()
@@ -125,7 +126,7 @@ func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error
 			return err
 		}
 	}
-	return answerOne(ctx, a, ids, f, with, with.Lesson)
+	return answerOne(ctx, a, ids, f, with)
 }
 
 // lesson reads the rule that an answer creates.
@@ -198,7 +199,7 @@ func confirmed(yes bool, err error) error {
 	return err
 }
 
-func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
+func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer) error {
 	if len(ids) == 1 && (decide.IsGroup(ids[0]) || strings.Contains(ids[0], "(")) { // a pattern is no group's id, which is said there
 		f.group, ids = ids[0], nil
 	}
@@ -218,11 +219,21 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 			return err
 		}
 	}
-	if done, err := decideSessions(ctx, a, &ids, f, with); done || err != nil {
+	op, err := a.Op()
+	if err != nil {
 		return err
 	}
-	named := a.Flags.Team != ""
-	op, name, err := teamOf(ctx, a, with.Via, ids, f.group)
+	named, name := a.Flags.Team != "", protocol.TeamName(decide.SessionTeam)
+	sessions, err := ofSessions(ctx, a, op, with.Via, ids, f.group)
+	switch {
+	case err != nil:
+	case sessions:
+		err = forSessions(with.Lesson, f)
+	case with.Lesson != nil && f.scope == scopeSessions:
+		err = &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--for sessions goes with a request of a session", Advice: "waggle policy sessions add '" + with.Lesson.Rule.String() + "'"}
+	default:
+		op, name, err = teamOf(ctx, a, with.Via, ids, f.group)
+	}
 	if err != nil {
 		return err
 	}
@@ -233,19 +244,18 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	if named && len(results) == 1 && isUnknown(results[0].Err()) {
 		return elsewhere(ctx, op, name, ids[0], results[0].Err())
 	}
-	return sayLearned(ctx, a, op, name, results, lesson)
+	return sayLearned(ctx, a, op, name, results, with.Lesson)
 }
 
 // sayLearned makes the rule of answers, nil for none, and prints what was decided and learned.
 func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, results []decide.Decided, lesson *decide.Lesson) error {
 	doc := policyview.Results(results)
-	var learned *decide.PolicyChange
+	var learned page.Page
 	if lesson != nil {
 		var err error
-		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
+		if doc.Policy, learned, err = learn(ctx, a, op, name, results, *lesson); err != nil {
 			return errors.Join(err, sayDecided(a, results))
 		}
-		doc.Policy = learned
 	}
 	if a.Flags.JSON {
 		if err := a.Document(doc); err != nil {
@@ -254,9 +264,29 @@ func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name prot
 	}
 	err := sayDecided(a, results)
 	if learned != nil && !a.Flags.JSON {
-		a.ShowPage(policyview.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
+		a.ShowPage(learned, name, nil)
 	}
 	return err
+}
+
+// learn makes the rule of answers, and returns it as a document and as a page.
+func learn(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, results []decide.Decided, l decide.Lesson) (any, page.Page, error) {
+	if name != decide.SessionTeam {
+		c, err := decide.Of(op).Learn(ctx, name, results, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, policyview.PolicyChangePage(c, "rule "+l.Rule.String()), nil
+	}
+	var end *time.Time
+	if at := l.End.UTC(); !l.End.IsZero() {
+		end = &at
+	}
+	r, err := decide.Of(op).AddSessionRule(ctx, l.Rule, false, end)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, policyview.SessionRulesPage(r, a.Clock()), nil
 }
 
 // teamOf is the team of the requests, of the group or of the member that a command answers.

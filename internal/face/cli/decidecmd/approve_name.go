@@ -58,15 +58,8 @@ func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with 
 	if err != nil {
 		return true, err
 	}
-	var results []decide.Decided
-	if q.Team == decide.SessionTeam {
-		var d *decide.Decided
-		if d, err = decide.Of(op).DecideSession(ctx, answer, nil); d != nil {
-			results = append(results, *d)
-		}
-	} else {
-		results, err = decide.Of(op).Decide(ctx, name, []decide.Answer{answer})
-	}
+	name = protocol.TeamName(q.Team) // an adopted session's is its own
+	results, err := decide.Of(op).Decide(ctx, name, []decide.Answer{answer})
 	if err != nil {
 		return true, err
 	}

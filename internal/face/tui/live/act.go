@@ -142,11 +142,8 @@ func (l *Source) answerTeam(ctx context.Context, team string, a tui.Act) (string
 		// The handle, because the asker chooses the id and could choose another's handle.
 		answers[i] = decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: a.Verb != tui.Deny, Reason: a.Reason, Words: a.Words, UpdatedInput: a.Input, Via: via}
 	}
-	if team == decide.SessionTeam {
-		return l.answerSessions(ctx, a, answers)
-	}
 	var lesson *decide.Lesson
-	if a.Rule != "" {
+	if a.Rule != "" && team != decide.SessionTeam {
 		r, err := policy.ParseRule(a.Rule)
 		if err != nil {
 			return "", err
@@ -166,20 +163,6 @@ func (l *Source) answerTeam(ctx context.Context, team string, a tui.Act) (string
 		return "", fmt.Errorf("%s, but without the rule: %w", text, err)
 	}
 	return text + ", and from now on by " + a.Rule, nil
-}
-
-func (l *Source) answerSessions(ctx context.Context, a tui.Act, answers []decide.Answer) (string, error) {
-	var results []decide.Decided
-	for _, one := range answers {
-		d, err := decide.Of(l.op).DecideSession(ctx, one, one.Words)
-		if err != nil {
-			return "", err
-		}
-		if d != nil {
-			results = append(results, *d)
-		}
-	}
-	return said(a.Requests, results)
 }
 
 // said describes results in a line.
