@@ -1,6 +1,10 @@
 package operator
 
-import "waggle/protocol"
+import (
+	"time"
+
+	"waggle/protocol"
+)
 
 // Next is what a person can do after a failure, as data: each face writes it in its own commands or
 // controls. The zero Next has no step.
@@ -11,6 +15,15 @@ type Next struct {
 	ID     string // of a task, a request or a message
 	Text   string // what else the step needs
 }
+
+// Sentence is a text with the step that it suggests.
+type Sentence struct {
+	Text string
+	Do   Next
+}
+
+// Past is a time of which a document has how long ago it was.
+type Past struct{ time.Time }
 
 // Step is one thing to do next. Its value is a name, not a text for people.
 type Step string

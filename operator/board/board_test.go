@@ -334,13 +334,13 @@ func TestNotes(t *testing.T) {
 	tm.ByFile("bob")
 	o, ctx := board.Of(op), t.Context()
 	add(t, tm, board.NewTask{Subject: "fails", Owner: "ann"})
-	tm.Until("its failure is noted", func(*control.Leader) bool { return show(t, tm, "1").Note == "failed: no such file" })
+	tm.Until("its failure is noted", func(*control.Leader) bool { return show(t, tm, "1").Note.Text == "failed: no such file" })
 	if again, err := o.AssignTask(ctx, "api", "1", "ann", board.Terms{}); err != nil || !again.Ordered {
 		t.Errorf("what failed is ordered anew: %+v, %v", again, err)
 	}
 	file := filepath.Join(op.Root.TasksDir("api"), "9.json")
 	testenv.Must(t, os.WriteFile(file, []byte(`{"id":"9","subject":"s","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}`), 0o600))
-	if note := show(t, tm, "9").Note; !strings.HasPrefix(note, "nobody ordered it") {
+	if note := show(t, tm, "9").Note.Text; !strings.HasPrefix(note, "nobody ordered it") {
 		t.Errorf("%q", note)
 	}
 	if res := add(t, tm, board.NewTask{Subject: "s", Owner: "bob"}); res.Task.ID != "10" {
@@ -350,7 +350,7 @@ func TestNotes(t *testing.T) {
 	if err != nil || !slices.Equal(released, []task.ID{"10"}) {
 		t.Fatalf("%v, %v", released, err)
 	}
-	if d := show(t, tm, "10"); d.Owner != "" || d.Note != "given back: bob was declared gone by the operator" {
+	if d := show(t, tm, "10"); d.Owner != "" || d.Note.Text != "given back: bob was declared gone by the operator" {
 		t.Errorf("%+v", d)
 	}
 	if again, err := o.ReleaseAll(ctx, "api", "bob"); err != nil || again == nil || len(again) != 0 {
@@ -474,7 +474,7 @@ func TestSaysItIsDone(t *testing.T) {
 	add(t, tm, board.NewTask{Subject: "ran", Owner: "bob"})
 	for id, want := range map[task.ID]string{"1": board.SaysItIsDone, "2": "", "3": ""} {
 		tm.Until("task "+string(id)+" is done", func(*control.Leader) bool { return show(t, tm, id).Status == task.Completed })
-		if note := show(t, tm, id).Note; note != want {
+		if note := show(t, tm, id).Note.Text; note != want {
 			t.Errorf("task %s: %q, want %q", id, note, want)
 		}
 	}
@@ -489,7 +489,7 @@ func TestCheckedByNobodyElse(t *testing.T) {
 	never := board.Terms{Check: &record.Check{Command: "false"}}
 	add(t, tm, board.NewTask{Subject: "one", Owner: "ann", Terms: never})
 	tm.Until("its check has failed", func(*control.Leader) bool {
-		return show(t, tm, "1").Note == "failed: its check failed (exit status 1): false"
+		return show(t, tm, "1").Note.Text == "failed: its check failed (exit status 1): false"
 	})
 	if d := show(t, tm, "1"); d.Order == nil || d.Order.Check != "false" {
 		t.Errorf("%+v", d.Order)
@@ -501,7 +501,7 @@ func TestCheckedByNobodyElse(t *testing.T) {
 	if _, err := o.FinishTask(ctx, "api", "1", ""); err != nil {
 		t.Error(err)
 	}
-	if note := show(t, tm, "1").Note; note != "completed on the board alone: its check failed (exit status 1): false" {
+	if note := show(t, tm, "1").Note.Text; note != "completed on the board alone: its check failed (exit status 1): false" {
 		t.Errorf("%q", note)
 	}
 	_, err = o.AddTask(ctx, "api", board.NewTask{Subject: "two", Terms: never})

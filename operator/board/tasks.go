@@ -34,8 +34,7 @@ type TaskView struct {
 	WaitsFor  []task.ID   `json:"waits_for"`  // the tasks of BlockedBy that are open
 	// Note has what the board does not show: that the last run failed and how, who released the
 	// task, that no member has an order for it.
-	Note string        `json:"note"`
-	Do   operator.Next `json:"-"` // the step that Note suggests
+	Note operator.Sentence `json:"note"`
 }
 
 // ForAgents is the task as the lead's agent and the clients of members get it.
@@ -223,10 +222,9 @@ func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
 	t.Owner = lastOwner(b.lead(), t)
-	note, do := b.note(t)
 	state := States(b.lead(), []task.Task{t})[t.ID]
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, State: state, BlockedBy: ids(t.BlockedBy),
-		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: note, Do: do}
+		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: b.note(t)}
 }
 
 // viewNow is view for a task whose blockers have not been read.
@@ -287,37 +285,37 @@ func (b *board) doneNote(t task.Task) string {
 const SaysItIsDone = "its agent says it is done; no check says so"
 
 // note returns what the board does not show, and the step that it suggests.
-func (b *board) note(t task.Task) (string, operator.Next) {
-	none := operator.Next{}
+func (b *board) note(t task.Task) operator.Sentence {
+	says := func(text string) operator.Sentence { return operator.Sentence{Text: text} }
 	if t.Status == task.Completed {
-		return b.doneNote(t), none
+		return says(b.doneNote(t))
 	}
 	if r, ok := t.Released(); ok && t.Owner == "" {
-		return fmt.Sprintf("given back: %s %s", r.From, r.Why), none
+		return says(fmt.Sprintf("given back: %s %s", r.From, r.Why))
 	}
 	order, m, ok := b.order(t.ID)
 	if ok && protocol.SameName(m.Name, protocol.MemberName(t.Owner)) {
 		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
 		case claim != nil && m.Left == nil:
-			return fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}
+			return operator.Sentence{Text: fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), Do: operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}}
 		case turn != nil && turn.Failed && m.Left == nil:
-			return "failed: " + turn.Note, operator.Next{Step: operator.NextRepeatTask, ID: string(t.ID), Member: m.Name}
+			return operator.Sentence{Text: "failed: " + turn.Note, Do: operator.Next{Step: operator.NextRepeatTask, ID: string(t.ID), Member: m.Name}}
 		case turn != nil && turn.Failed:
-			return "failed: " + turn.Note, none
+			return says("failed: " + turn.Note)
 		case m.Left != nil && b.s.Lead.Ended == nil:
-			return "its owner has ended", none
+			return says("its owner has ended")
 		case record.HashText(t.Description) != order.Commanded.Task.SHA256:
-			return "its text is not the one that was assigned: it will not run", none
+			return says("its text is not the one that was assigned: it will not run")
 		}
-		return "", none
+		return operator.Sentence{}
 	}
 	if b.s == nil || t.Owner == "" {
-		return "", none
+		return operator.Sentence{}
 	}
 	if m, ok := b.s.Lead.Member(protocol.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
-		return "nobody ordered it", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: protocol.MemberName(t.Owner)}
+		return operator.Sentence{Text: "nobody ordered it", Do: operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: protocol.MemberName(t.Owner)}}
 	}
-	return "", none
+	return operator.Sentence{}
 }
 
 // Unsettled is the note of the newest task of a member, "" when that is done or has none: a person has to look at it.
@@ -327,8 +325,7 @@ func Unsettled(s *operator.State, tasks []task.Task, m *control.Member) string {
 			if t.Status == task.Completed {
 				return ""
 			}
-			note, _ := (&board{s: s}).note(t)
-			return note
+			return (&board{s: s}).note(t).Text
 		}
 	}
 	return ""

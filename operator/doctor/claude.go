@@ -142,13 +142,13 @@ func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Fin
 	hooked, mode := d.reports(s)
 	switch {
 	case !installed && hooked:
-		f.Status, f.Next = Note, "end it and start it again: claude --resume "+s.SessionID
+		f.Status, f.Next.Text = Note, "end it and start it again: claude --resume "+s.SessionID
 		f.Detail += " had the hooks when it started, and they were uninstalled since: until it ends it records its requests and takes answers from waggle"
 	case !installed:
-		f.Status, f.Do = Note, operator.NextInstallHooks.With()
+		f.Status, f.Next.Do = Note, operator.NextInstallHooks.With()
 		f.Detail += " runs without the hooks: they are not installed"
 	case !since.IsZero() && !started.IsZero() && started.Add(startDoubt).Before(since):
-		f.Status, f.Next = Note, "end it and start it again: claude --resume "+s.SessionID
+		f.Status, f.Next.Text = Note, "end it and start it again: claude --resume "+s.SessionID
 		f.Detail += fmt.Sprintf(" runs without the hooks: it was started %s before they were installed", operator.Age(since.Sub(started)))
 	case since.IsZero() || started.IsZero():
 		f.Status = Note

@@ -6,11 +6,10 @@ import "waggle/operator"
 
 // Finding is the result of one check.
 type Finding struct {
-	What   string        `json:"what"`
-	Status Status        `json:"status"`
-	Detail string        `json:"detail"`
-	Next   string        `json:"next"` // what to do, where Do has no step for it
-	Do     operator.Next `json:"-"`
+	What   string            `json:"what"`
+	Status Status            `json:"status"`
+	Detail string            `json:"detail"`
+	Next   operator.Sentence `json:"next"` // what to do
 }
 
 // Status is the severity of a finding.

@@ -71,12 +71,12 @@ func found(what string, s Status, detail string) Finding {
 
 // advised is found with a text about what to do outside of this program.
 func advised(what string, s Status, detail, next string) Finding {
-	return Finding{What: what, Status: s, Detail: detail, Next: next}
+	return Finding{What: what, Status: s, Detail: detail, Next: operator.Sentence{Text: next}}
 }
 
 // todo is found with the next step.
 func todo(what string, s Status, detail string, do operator.Next) Finding {
-	return Finding{What: what, Status: s, Detail: detail, Do: do}
+	return Finding{What: what, Status: s, Detail: detail, Next: operator.Sentence{Do: do}}
 }
 
 func stateFinding(path string) Finding {

@@ -80,7 +80,7 @@ func TestPlaces(t *testing.T) {
 	b.has("waggle", doctor.OK, "test, go")
 	b.has("root", doctor.OK, b.op.Root.Path)
 	b.has("state", doctor.OK, "made when it is needed")
-	if f := b.has("teams", doctor.Note, "there is none"); f.Do.Step != operator.NextDemo {
+	if f := b.has("teams", doctor.Note, "there is none"); f.Next.Do.Step != operator.NextDemo {
 		t.Errorf("%+v", f)
 	}
 	testenv.Must(t, os.MkdirAll(b.op.Home.Path, 0o700))
@@ -91,7 +91,7 @@ func TestPlaces(t *testing.T) {
 	if err := os.Chmod(b.op.Home.Path, 0o755); err != nil { //nolint:gosec // what is to be found
 		t.Fatal(err)
 	}
-	if f := b.has("state", doctor.Problem, "is open to others"); f.Next != "chmod 700 "+b.op.Home.Path {
+	if f := b.has("state", doctor.Problem, "is open to others"); f.Next.Text != "chmod 700 "+b.op.Home.Path {
 		t.Errorf("%+v", f)
 	}
 }
@@ -108,7 +108,7 @@ func TestTelemetry(t *testing.T) {
 		t.Errorf("none is asked for: %+v", got)
 	}
 	b.env["OTEL_METRICS_EXPORTER"] = "otlp"
-	if f := b.has("opentelemetry", doctor.Note, "OTEL_METRICS_EXPORTER is set"); f.Do.Step != operator.NextTransitions {
+	if f := b.has("opentelemetry", doctor.Note, "OTEL_METRICS_EXPORTER is set"); f.Next.Do.Step != operator.NextTransitions {
 		t.Errorf("%+v", f)
 	}
 	b.env["OTEL_SDK_DISABLED"] = "TRUE"
@@ -131,12 +131,12 @@ func TestTeam(t *testing.T) {
 	}
 	inboxes := filepath.Join(b.op.Root.TeamDir("api"), "inboxes")
 	b.write(filepath.Join(inboxes, "ghost.json"), `[{"from":7}]`)
-	if f := b.has("team api", doctor.Note, "mailbox ghost belongs to no member"); f.Do != (operator.Next{Step: operator.NextInboxOf, Team: "api", Member: "ghost"}) {
+	if f := b.has("team api", doctor.Note, "mailbox ghost belongs to no member"); f.Next.Do != (operator.Next{Step: operator.NextInboxOf, Team: "api", Member: "ghost"}) {
 		t.Errorf("%+v", f)
 	}
 	b.has("team api", doctor.Problem, "mailbox ghost, entry 0")
 	b.write(b.op.Root.ConfigPath("api"), "{")
-	if f := b.has("team api", doctor.Problem, ""); f.Next != "look at "+b.op.Root.ConfigPath("api") {
+	if f := b.has("team api", doctor.Problem, ""); f.Next.Text != "look at "+b.op.Root.ConfigPath("api") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -152,12 +152,12 @@ func TestForeignTeam(t *testing.T) {
 // from running is named with its file.
 func TestHooks(t *testing.T) {
 	b := newBench(t)
-	if f := b.has("Claude hooks", doctor.Note, "sessions that you start yourself do not report"); f.Do.Step != operator.NextInstallHooks {
+	if f := b.has("Claude hooks", doctor.Note, "sessions that you start yourself do not report"); f.Next.Do.Step != operator.NextInstallHooks {
 		t.Errorf("%+v", f)
 	}
 	settings := filepath.Join(b.o.ClaudeDir, "settings.json")
 	b.write(settings, `{"disableAllHooks": true}`)
-	if f := b.has("Claude hooks", doctor.Note, "disableAllHooks in "+settings); f.Next != "take disableAllHooks out of "+settings {
+	if f := b.has("Claude hooks", doctor.Note, "disableAllHooks in "+settings); f.Next.Text != "take disableAllHooks out of "+settings {
 		t.Errorf("%+v", f)
 	}
 	b.write(settings, `{"hooks`)
@@ -175,7 +175,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	b.write(settings, hooks(gone))
-	if f := b.has("Claude hooks", doctor.Problem, gone+" is not there any more"); f.Do.Step != operator.NextInstallHooks {
+	if f := b.has("Claude hooks", doctor.Problem, gone+" is not there any more"); f.Next.Do.Step != operator.NextInstallHooks {
 		t.Errorf("%+v", f)
 	}
 	b.write(settings, hooks(here))
@@ -185,7 +185,7 @@ func TestHooks(t *testing.T) {
 	b.write(filepath.Join(b.o.Cwd, ".git", "HEAD"), "ref: refs/heads/main\n")
 	local, _ := claudesettings.LocalFiles(b.o.Cwd)
 	b.write(local, hooks(gone))
-	if f := b.has("Claude hooks", doctor.Problem, "the hooks in "+local+" do nothing"); f.Do.Step != operator.NextInstallHere {
+	if f := b.has("Claude hooks", doctor.Problem, "the hooks in "+local+" do nothing"); f.Next.Do.Step != operator.NextInstallHere {
 		t.Errorf("%+v", f)
 	}
 }
@@ -241,7 +241,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("no %s in %s", want, f.Detail)
 		}
 	}
-	if f.Do.Step != operator.NextSandboxTest {
+	if f.Next.Do.Step != operator.NextSandboxTest {
 		t.Errorf("%+v", f)
 	}
 	// A path that is not a socket is not listed as a server.
@@ -307,7 +307,7 @@ func TestSandbox(t *testing.T) {
 	put("bwrap", "exit 0\n")
 	b.has("sandbox", doctor.OK, "enforced")
 	put("bwrap", "echo 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
-	if f := b.has("sandbox", doctor.Note, "setting up uid map: Permission denied"); f.Next == "" || strings.HasPrefix(f.Detail, "enforced") {
+	if f := b.has("sandbox", doctor.Note, "setting up uid map: Permission denied"); f.Next.Text == "" || strings.HasPrefix(f.Detail, "enforced") {
 		t.Errorf("%+v", f)
 	}
 }

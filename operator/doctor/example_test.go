@@ -26,7 +26,7 @@ func Example() {
 		panic(err)
 	}
 	last := fs[len(fs)-1]
-	fmt.Println(last.What, last.Status, last.Do.Step == operator.NextDemo)
+	fmt.Println(last.What, last.Status, last.Next.Do.Step == operator.NextDemo)
 	// Output:
 	// teams note true
 }

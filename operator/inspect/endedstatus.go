@@ -66,7 +66,7 @@ func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*End
 	list, err := board.Of(o.Operator).Tasks(ctx, name, false)
 	if err == nil { // the rest is shown when the archive has no task list
 		for _, t := range list.Tasks {
-			st.Tasks = append(st.Tasks, EndedTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, State: t.State, Note: t.Note})
+			st.Tasks = append(st.Tasks, EndedTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, State: t.State, Note: t.Note.Text})
 		}
 	}
 	st.Kept, err = process.Of(o.Operator).KeptWorktrees(ctx, s)

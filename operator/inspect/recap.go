@@ -20,18 +20,18 @@ import (
 
 // Recap is what happened in a team since a time (`recap`). Lists are in order of time.
 type Recap struct {
-	Team      string
-	Since     time.Time
-	SinceWhy  string // the event at that time
-	State     string // led, not led, interrupted, ended, other
-	Results   []RecapResult
-	Members   []RecapMember   // deaths, restarts, departures and new members
-	Decisions []RecapDecision // decisions of others than the operator
-	Calls     RecapCalls      // decisions of members' rules without a request
-	Messages  []RecapMessage
-	Sent      []RecapSent    // in a team that another program leads: the operator's messages
-	Waiting   []RecapWaiting // open requests of the present, whenever they were asked
-	Trouble   []RecapMember  // members that have failed, are blocked or unknown now
+	Team      string          `json:"team"`
+	Since     time.Time       `json:"since"`
+	SinceWhy  string          `json:"since_why"` // the event at that time
+	State     string          `json:"state"`     // led, not led, interrupted, ended, other
+	Results   []RecapResult   `json:"results"`
+	Members   []RecapMember   `json:"members"`   // deaths, restarts, departures and new members
+	Decisions []RecapDecision `json:"decisions"` // decisions of others than the operator
+	Calls     RecapCalls      `json:"calls"`     // decisions of members' rules without a request
+	Messages  []RecapMessage  `json:"messages"`
+	Sent      []RecapSent     `json:"sent"`    // in a team that another program leads: the operator's messages
+	Waiting   []RecapWaiting  `json:"waiting"` // open requests of the present, whenever they were asked
+	Trouble   []RecapMember   `json:"trouble"` // members that have failed, are blocked or unknown now
 }
 
 // RecapResult is the end of a turn of a task.
@@ -42,7 +42,7 @@ type RecapResult struct {
 	Subject string        `json:"subject"`
 	Outcome string        `json:"outcome"` // completed, failed
 	Note    string        `json:"note"`    // its result, or why it failed
-	Do      operator.Next `json:"-"`       // the next step
+	Do      operator.Next `json:"next"`    // the next step
 }
 
 // RecapMember is an event of a member, or its state.
@@ -51,7 +51,7 @@ type RecapMember struct {
 	Member string        `json:"member"`
 	What   string        `json:"what"` // joined, died, restarted, left; in Trouble: its condition
 	Detail string        `json:"detail"`
-	Do     operator.Next `json:"-"` // the next step
+	Do     operator.Next `json:"next"` // the next step
 }
 
 // RecapDecision is an answer that a rule, the lead's agent or the deadline gave.
@@ -65,13 +65,13 @@ type RecapDecision struct {
 	Via      string        `json:"via"` // expiry, …
 	Rule     string        `json:"rule"`
 	Reason   string        `json:"reason"`
-	Do       operator.Next `json:"-"` // the next step
+	Do       operator.Next `json:"next"` // the next step
 }
 
 // RecapCalls counts the calls that rules decided without a request.
 type RecapCalls struct {
-	Allowed int
-	Denied  []RecapDecision
+	Allowed int             `json:"allowed"`
+	Denied  []RecapDecision `json:"denied"`
 }
 
 // RecapMessage is a message to the lead.
@@ -89,9 +89,9 @@ type RecapWaiting struct {
 	Member string        `json:"member"`
 	Asks   string        `json:"asks"`
 	Risk   string        `json:"risk"`
-	Asked  time.Time     `json:"-"`
-	Asker  string        `json:"-"` // its process is dead; "" when it lives
-	Do     operator.Next `json:"-"` // the next step
+	Asked  operator.Past `json:"age_s"`
+	Asker  string        `json:"asker"` // its process is dead; "" when it lives
+	Do     operator.Next `json:"next"`  // the next step
 }
 
 // Recap returns what happened in a team since a time; the zero time: since the operator last
@@ -371,7 +371,7 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, d 
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, RecapWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
-			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
+			Risk: q.Risk, Asked: operator.Past{Time: q.Asked}, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, protocol.Lead, false)
 	if err != nil {

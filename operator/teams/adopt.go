@@ -52,10 +52,9 @@ type Adopted struct {
 
 // Control is one operation on a member.
 type Control struct {
-	What string        `json:"what"`
-	Can  bool          `json:"can"`
-	How  string        `json:"how"` // the way, or the reason why it is not possible
-	Do   operator.Next `json:"-"`   // the step, where a person has to do it
+	What string            `json:"what"`
+	Can  bool              `json:"can"`
+	How  operator.Sentence `json:"how"` // the way, with the step where a person has to do it, or the reason why it is not possible
 }
 
 // Adopt makes a running process of the user a member of a team that waggle leads, at trust file. It
@@ -349,28 +348,28 @@ func (o Operator) controls(name protocol.TeamName, m protocol.MemberName, e team
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
 		box, _ = b.Path()
 	}
-	do := func(step operator.Step) operator.Next {
-		return operator.Next{Step: step, Team: name, Member: m, Text: box}
+	by := func(text string, step operator.Step) operator.Sentence {
+		return operator.Sentence{Text: text, Do: operator.Next{Step: step, Team: name, Member: m, Text: box}}
 	}
-	messages := Control{What: "messages", Can: true, Do: do(operator.NextAdoptedSend)}
+	messages := Control{What: "messages", Can: true, How: by("", operator.NextAdoptedSend)}
 	if mail.ThroughSession(own.Socket, e) {
-		messages.Do = do(operator.NextAdoptedSay)
+		messages.How = by("", operator.NextAdoptedSay)
 	}
-	calls := Control{What: "tool calls", How: "they are not asked for and not gated: it does what its own program allows"}
+	calls := Control{What: "tool calls", How: by("they are not asked for and not gated: it does what its own program allows", "")}
 	if is && own.Hooked && own.Client.Answers() {
-		calls = Control{What: "tool calls", Can: true, How: "not gated: what its own rules allow runs; what its own dialog asks is listed, and answered there or here", Do: do(operator.NextPending)}
+		calls = Control{What: "tool calls", Can: true, How: by("not gated: what its own rules allow runs; what its own dialog asks is listed, and answered there or here", operator.NextPending)}
 	}
 	return []Control{
-		{What: "liveness", Can: true, How: fmt.Sprintf("process %d, with its start time, is watched", id.PID), Do: do(operator.NextAdoptedStatus)},
+		{What: "liveness", Can: true, How: by(fmt.Sprintf("process %d, with its start time, is watched", id.PID), operator.NextAdoptedStatus)},
 		messages,
 		o.ownSocket(own, id.PID),
-		{What: "answers", Can: true, Do: do(operator.NextAdoptedAnswers)},
+		{What: "answers", Can: true, How: by("", operator.NextAdoptedAnswers)},
 		calls,
-		{What: "plans and network", How: "not gated"},
-		{What: "mode and policy", How: "its own program sets them; what a file says of them is not an order"},
-		{What: "output", How: "it is not captured; look at its own terminal"},
-		{What: "stop", How: "waggle never signals it: stop and down ask by message and let it go"},
-		{What: "restart", How: "waggle did not start it and does not start it again"},
+		{What: "plans and network", How: by("not gated", "")},
+		{What: "mode and policy", How: by("its own program sets them; what a file says of them is not an order", "")},
+		{What: "output", How: by("it is not captured; look at its own terminal", "")},
+		{What: "stop", How: by("waggle never signals it: stop and down ask by message and let it go", "")},
+		{What: "restart", How: by("waggle did not start it and does not start it again", "")},
 	}
 }
 
@@ -378,7 +377,7 @@ func (o Operator) controls(name protocol.TeamName, m protocol.MemberName, e team
 // (protocol §8).
 func (o Operator) ownSocket(own session.Row, pid int) Control {
 	if own.Socket != "" {
-		return Control{What: "socket", Can: true, How: "its own socket is " + own.Socket + ", by its registry"}
+		return Control{What: "socket", Can: true, How: operator.Sentence{Text: "its own socket is " + own.Socket + ", by its registry"}}
 	}
 	dirs := []string{os.TempDir()} // 2.1.330; earlier ones took XDG_RUNTIME_DIR
 	for _, name := range []string{"TMPDIR=", "XDG_RUNTIME_DIR="} {
@@ -392,11 +391,11 @@ func (o Operator) ownSocket(own session.Row, pid int) Control {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
 		if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
-			return Control{What: "socket", Can: true, How: "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+			return Control{What: "socket", Can: true, How: operator.Sentence{Text: "its own socket is " + path + "; whom it takes messages from there is its own setting"}}
 		}
 		if !slices.Contains(looked, path) {
 			looked = append(looked, path)
 		}
 	}
-	return Control{What: "socket", How: "no socket of it is known: there is no " + strings.Join(looked, ", and no ")}
+	return Control{What: "socket", How: operator.Sentence{Text: "no socket of it is known: there is no " + strings.Join(looked, ", and no ")}}
 }

@@ -60,7 +60,7 @@ func TestAdoptSocket(t *testing.T) {
 		testenv.Must(t, err)
 		t.Cleanup(func() { l.Close() })
 		a, err := teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
-		if err != nil || !slices.ContainsFunc(a.Controls, func(c teams.Control) bool { return c.What == "socket" && c.Can && strings.Contains(c.How, path) }) {
+		if err != nil || !slices.ContainsFunc(a.Controls, func(c teams.Control) bool { return c.What == "socket" && c.Can && strings.Contains(c.How.Text, path) }) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestAdopt(t *testing.T) {
 	}
 	can := map[string]bool{}
 	for _, c := range a.Controls {
-		if can[c.What] = c.Can; c.How == "" && c.Do.Step == "" {
+		if can[c.What] = c.Can; c.How.Text == "" && c.How.Do.Step == "" {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/protocol"
@@ -66,11 +67,16 @@ func owner(a *app.App, op string) (protocol.MemberName, error) {
 }
 
 // sayTask prints the result of a step on a task.
+// told is a document whose steps name the team that --team does.
+func told(a *app.App, doc any) page.Told {
+	return page.Told{Doc: doc, Spell: a.StepsOf(protocol.TeamName(a.Flags.Team))}
+}
+
 func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Give(view.TaskResult(r, a.StepsOf(protocol.TeamName(a.Flags.Team))), view.TaskResultPage(r, did)); err != nil || a.Flags.JSON {
+	if err := a.Give(told(a, r), view.TaskResultPage(r, did)); err != nil || a.Flags.JSON {
 		return err
 	}
 	if waits := view.TaskWaits(r); waits != "" {
@@ -270,7 +276,7 @@ func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, a
 	if err != nil {
 		return err
 	}
-	return a.Give(view.TaskResult(r, a.StepsOf(protocol.TeamName(a.Flags.Team))), view.TaskLinksPage(r))
+	return a.Give(told(a, r), view.TaskLinksPage(r))
 }
 
 func taskReleaseCmd(a *app.App) *cobra.Command {
@@ -314,7 +320,7 @@ func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
 	if len(ids) == 0 && !a.Flags.JSON {
 		a.Talk("%s has no unfinished task", operator.Visible(string(who)))
 	}
-	return a.Give(view.ReleasedDocument{Released: ids}, view.ReleasedPage(ids))
+	return a.Give(map[string]any{"released": ids}, view.ReleasedPage(ids))
 }
 
 func taskRmCmd(a *app.App) *cobra.Command {
@@ -342,7 +348,7 @@ blocked by them any more. A task that a member is working on is not removed. --j
 			if len(gone) == 0 {
 				return err
 			}
-			return errors.Join(err, a.Give(view.RemovedDocument{Removed: gone}, view.RemovedPage(gone)))
+			return errors.Join(err, a.Give(map[string]any{"removed": gone}, view.RemovedPage(gone)))
 		},
 	}
 }
@@ -377,7 +383,7 @@ func taskRelease(a *app.App, cmd *cobra.Command, args []string) error {
 		results = append(results, r)
 	}
 	if a.Flags.JSON && len(results) > 0 {
-		return errors.Join(err, a.Document(view.TaskResults(results, a.StepsOf(protocol.TeamName(a.Flags.Team)))))
+		return errors.Join(err, a.Document(told(a, map[string]any{"results": results})))
 	}
 	for _, r := range results {
 		if serr := sayTask(a, r, nil, view.TaskReleased); serr != nil {

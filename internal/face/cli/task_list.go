@@ -10,6 +10,7 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/protocol"
@@ -96,7 +97,7 @@ order is null when no member has an order of waggle for it.`,
 				if err != nil {
 					return app.Output{}, err
 				}
-				return app.Output{Doc: view.OneTask(*d, a.StepsOf(name)), Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
+				return app.Output{Doc: page.Told{Doc: map[string]any{"task": d}, Spell: a.StepsOf(name)}, Page: view.TaskPage(d, a.Clock(), a.StepsOf(name))}, nil
 			})
 		},
 	}

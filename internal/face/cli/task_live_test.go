@@ -53,7 +53,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Fatalf("%+v %v", l, err)
 	}
 	for _, v := range l.Tasks {
-		if v.Owner != "" || v.Status != task.Pending || !strings.Contains(v.Note, "ann died") {
+		if v.Owner != "" || v.Status != task.Pending || !strings.Contains(v.Note.Text, "ann died") {
 			t.Errorf("after the death: %+v", v)
 		}
 	}
@@ -171,7 +171,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 		}
 	}
 	d, err := board.Of(r.op).Task(ctx, "board", forged)
-	if err != nil || d.Order != nil || !strings.Contains(d.Note, "nobody ordered it") {
+	if err != nil || d.Order != nil || !strings.Contains(d.Note.Text, "nobody ordered it") {
 		t.Errorf("%+v %v", d, err)
 	}
 	// A completed task cannot be assigned again.

@@ -331,8 +331,8 @@ func (r row) does(now time.Time) string {
 		return r.note
 	case t == nil || r.member.Is != inspect.ConditionWorking && !r.member.Free() && r.member.State != inspect.StateFailed:
 		return view.Says(r.member.MemberStatus, now)
-	case (r.member.Free() || r.member.State == inspect.StateFailed) && t.Note != "":
-		return t.Subject + ": " + t.Note
+	case (r.member.Free() || r.member.State == inspect.StateFailed) && t.Note.Text != "":
+		return t.Subject + ": " + t.Note.Text
 	case r.member.Free():
 		return t.Subject + ": " + string(t.Status)
 	case r.member.Last != "":

@@ -320,8 +320,8 @@ func (m *model) taskLines() (lines []string) {
 	for _, t := range m.crew.Tasks {
 		state := string(cmp.Or(t.State, board.TaskState(t.Status)))
 		l := fmt.Sprintf("%s/%s  %-11s %-10s %s", t.Team, t.ID, state, t.Owner, t.Subject)
-		if t.Note != "" {
-			l += " (" + t.Note + ")"
+		if t.Note.Text != "" {
+			l += " (" + t.Note.Text + ")"
 		}
 		lines = append(lines, l)
 	}

@@ -2,21 +2,10 @@ package view
 
 import (
 	"fmt"
-	"slices"
 
 	"waggle/internal/face/view/page"
 	"waggle/operator/teams"
 )
-
-// Adopted is the document of a session that has become a member: its controls name their steps.
-func Adopted(a *teams.Adopted, spell page.Spell) teams.Adopted {
-	d := *a
-	d.Controls = slices.Clone(a.Controls)
-	for i, c := range d.Controls {
-		d.Controls[i].How = spell.Sentence(c.How, c.Do)
-	}
-	return d
-}
 
 // AdoptedPage shows the new member, and what can be done with it.
 func AdoptedPage(a *teams.Adopted, spell page.Spell) (p page.Page) {
@@ -27,7 +16,7 @@ func AdoptedPage(a *teams.Adopted, spell page.Spell) (p page.Page) {
 		if c.Can {
 			can = "yes"
 		}
-		t.Rows = append(t.Rows, []string{c.What, can, spell.Sentence(c.How, c.Do)})
+		t.Rows = append(t.Rows, []string{c.What, can, spell.Sentence(c.How)})
 	}
 	p.Table(t)
 	return p

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waggle/internal/face/view/page"
+	"waggle/operator"
 	"waggle/operator/process"
 )
 
@@ -14,7 +15,7 @@ func Collected(c *process.Collected, spell page.Spell) process.Collected {
 	d := *c
 	d.Kept = slices.Clone(c.Kept)
 	for i, k := range d.Kept {
-		d.Kept[i].Why = spell.Sentence(k.Why, k.Do)
+		d.Kept[i].Why = spell.Sentence(operator.Sentence{Text: k.Why, Do: k.Do})
 	}
 	return d
 }
@@ -37,7 +38,7 @@ func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.P
 	}
 	p.Rows(t)
 	for _, k := range c.Kept {
-		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(k.Why, k.Do))}
+		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(operator.Sentence{Text: k.Why, Do: k.Do}))}
 		if k.Path != "" {
 			line = append(line, page.Faint("  "+k.Path))
 		}

@@ -10,6 +10,18 @@ import (
 	"waggle/protocol"
 )
 
+// RecapDocument is a recap with the time since when it is, which the zero time is too: nothing was recorded.
+type RecapDocument struct {
+	Team  string `json:"team"`
+	Since string `json:"since"`
+	*inspect.Recap
+}
+
+// Recap is the document of a recap.
+func Recap(d *inspect.Recap) RecapDocument {
+	return RecapDocument{d.Team, protocol.FormatTime(d.Since), d}
+}
+
 // RecapPage shows the events of each kind, and the next steps. Of several teams each row names its
 // team first.
 func RecapPage(now time.Time, ds ...*inspect.Recap) (p page.Page) {
@@ -68,7 +80,7 @@ func (g *recaps) add(d *inspect.Recap) {
 		if w.Asker != "" {
 			asker = "asker dead"
 		}
-		put(&g.waiting, w.Handle, w.Member, w.Risk, page.Age(w.Asked, g.now), w.Asks, asker)
+		put(&g.waiting, w.Handle, w.Member, w.Risk, page.Age(w.Asked.Time, g.now), w.Asks, asker)
 	}
 	for _, r := range d.Results {
 		put(&g.results, page.Moment(r.At, g.now), r.Outcome, r.Member, fmt.Sprintf("task %s %q", r.Task, r.Subject), r.Note)

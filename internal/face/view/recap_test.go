@@ -19,13 +19,13 @@ func recap() *inspect.Recap {
 		Decisions: []inspect.RecapDecision{decision}, Calls: inspect.RecapCalls{Allowed: 1, Denied: []inspect.RecapDecision{refused}},
 		Messages: []inspect.RecapMessage{{Timestamp: "2026-11-20T11:00:00Z", From: "ann", Text: "hello", Read: true}, {Timestamp: "some day"}},
 		Sent:     []inspect.RecapSent{{At: at(4), From: "gus", To: "ann", Text: "go"}},
-		Waiting:  []inspect.RecapWaiting{{ID: "perm-2", Handle: "7KQF", Member: "ann", Asks: "Bash make", Risk: "low", Asked: at(30), Asker: "dead", Do: do}},
+		Waiting:  []inspect.RecapWaiting{{ID: "perm-2", Handle: "7KQF", Member: "ann", Asks: "Bash make", Risk: "low", Asked: operator.Past{Time: at(30)}, Asker: "dead", Do: do}},
 		Trouble:  []inspect.RecapMember{{Member: "eve", What: "dead", Detail: "killed", Do: do}}}
 }
 
 func TestRecap(t *testing.T) {
-	golden(t, "recap", view.Recap(recap(), now, spell))
-	golden(t, "recap_empty", view.Recap(&inspect.Recap{}, now, spell))
+	golden(t, "recap", told(view.Recap(recap())))
+	golden(t, "recap_empty", told(view.Recap(&inspect.Recap{})))
 	samePage(t, "recap", view.RecapPage(now, recap()))
 	other := recap()
 	other.Team = "web"

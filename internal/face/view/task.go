@@ -21,23 +21,6 @@ type TaskDocument struct {
 	Team protocol.TeamName `json:"team"`
 }
 
-// OneTaskDocument is what shows one task.
-type OneTaskDocument struct {
-	Task board.TaskDetail `json:"task"`
-}
-
-// OneTask is the document of one task.
-func OneTask(d board.TaskDetail, spell page.Spell) OneTaskDocument {
-	d.TaskView = spelled(d.TaskView, spell)
-	return OneTaskDocument{d}
-}
-
-// spelled is a task whose note names its step, and whose state is its status where that is all that is known.
-func spelled(t board.TaskView, spell page.Spell) board.TaskView {
-	t.State, t.Note = board.TaskState(stateText(t)), spell.Sentence(t.Note, t.Do)
-	return t
-}
-
 // TaskPage is a task for people.
 func TaskPage(d *board.TaskDetail, now time.Time, spell page.Spell) (p page.Page) {
 	row := func(k, v string) {
@@ -46,13 +29,13 @@ func TaskPage(d *board.TaskDetail, now time.Time, spell page.Spell) (p page.Page
 		}
 	}
 	row("task", string(d.ID)+" "+d.Subject)
-	row("status", stateText(d.TaskView))
+	row("status", string(d.State))
 	row("owner", d.Owner)
 	row("doing", d.ActiveForm)
 	row("after", texts(d.BlockedBy, " "))
 	row("waits for", texts(d.WaitsFor, " "))
 	row("before", texts(d.Blocks, " "))
-	row("note", spell.Sentence(d.Note, d.Do))
+	row("note", spell.Sentence(d.Note))
 	if o := d.Order; o != nil {
 		row("ordered", fmt.Sprintf("%s at %s, by the %s, record %d of the leader's journal", o.Member, page.Clock(o.At, now), o.By, o.Seq))
 		row("check", o.Check)

@@ -15,12 +15,12 @@ import (
 
 func tasks() *board.TaskList {
 	view := func(id task.ID, s task.Status, waits ...task.ID) board.TaskView {
-		return board.TaskView{ID: id, Subject: "task " + string(id), Owner: "ann", Status: s, BlockedBy: waits, Blocked: len(waits) > 0, WaitsFor: waits}
+		return board.TaskView{ID: id, Subject: "task " + string(id), Owner: "ann", Status: s, State: board.TaskState(s), BlockedBy: waits, Blocked: len(waits) > 0, WaitsFor: waits}
 	}
 	failed := view("4", task.Pending)
-	failed.Note, failed.State = "failed: exit 1", board.StateFailed
+	failed.Note.Text, failed.State = "failed: exit 1", board.StateFailed
 	asked := view("5", task.InProgress)
-	asked.Note, asked.Do = "ann says by file that it is done", operator.Next{Step: operator.NextConfirmTask, ID: "5"}
+	asked.Note = operator.Sentence{Text: "ann says by file that it is done", Do: operator.Next{Step: operator.NextConfirmTask, ID: "5"}}
 	return &board.TaskList{Team: "api",
 		Tasks: []board.TaskView{view("1", task.Completed), view("2", task.Pending, "5"), view("3", task.Pending), failed, asked},
 		Forest: []task.Branch{{Task: task.Task{ID: "1"}}, {Task: task.Task{ID: "5"}}, {Task: task.Task{ID: "2"}, Last: []bool{false}},
@@ -47,27 +47,27 @@ func TestTask(t *testing.T) {
 	d := &board.TaskDetail{TaskView: tasks().Tasks[4], Description: "first\n  second\n\n", ActiveForm: "Building", Blocks: []task.ID{"2"},
 		Metadata: map[string]json.RawMessage{"b": json.RawMessage(`{"x":1}`), "a": json.RawMessage(`"words"`)},
 		Order:    &board.TaskOrder{Member: "ann", Seq: 7, At: at(1), By: policy.RoleOperator, Sent: true, SHA256: "ff"}}
-	golden(t, "task", view.OneTask(*d, spell))
-	golden(t, "task_empty", view.OneTask(board.TaskDetail{}, spell))
+	golden(t, "task", told(map[string]any{"task": d}))
+	golden(t, "task_empty", told(map[string]any{"task": board.TaskDetail{}}))
 	samePage(t, "task", view.TaskPage(d, now, spell))
-	samePage(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending}}, now, spell))
+	samePage(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending, State: board.StatePending}}, now, spell))
 }
 
 func TestTaskResult(t *testing.T) {
 	r := &board.TaskResult{Task: tasks().Tasks[1], Changed: true, Ordered: true}
-	told := &board.TaskResult{Task: tasks().Tasks[4], Changed: true}
-	free := &board.TaskResult{Task: board.TaskView{ID: "9", Status: task.Pending}}
-	golden(t, "task_result", view.TaskResult(r, spell))
-	golden(t, "task_results", view.TaskResults([]*board.TaskResult{told, free}, spell))
-	golden(t, "task_results_empty", view.TaskResults(nil, spell))
-	golden(t, "task_released", view.ReleasedDocument{})
-	golden(t, "task_removed", view.RemovedDocument{Removed: []task.ID{"1", "2"}})
+	said := &board.TaskResult{Task: tasks().Tasks[4], Changed: true}
+	free := &board.TaskResult{Task: board.TaskView{ID: "9", Status: task.Pending, State: board.StatePending}}
+	golden(t, "task_result", told(r))
+	golden(t, "task_results", told(map[string]any{"results": []*board.TaskResult{said, free}}))
+	golden(t, "task_results_empty", told(map[string]any{"results": []*board.TaskResult(nil)}))
+	golden(t, "task_released", map[string]any{"released": []task.ID(nil)})
+	golden(t, "task_removed", map[string]any{"removed": []task.ID{"1", "2"}})
 	var p page.Page
 	for _, did := range []view.TaskStep{view.TaskAdded, view.TaskAssigned, view.TaskClaimed, view.TaskMoved, view.TaskReleased} {
 		p = append(p, view.TaskResultPage(r, did)...)
 	}
-	p = append(p, view.TaskResultPage(told, view.TaskAssigned)...)
-	same := *told
+	p = append(p, view.TaskResultPage(said, view.TaskAssigned)...)
+	same := *said
 	same.Changed = false
 	p = append(append(p, view.TaskResultPage(&same, view.TaskMoved)...), view.TaskResultPage(free, view.TaskMoved)...)
 	p = append(append(p, view.TaskLinksPage(r)...), view.TaskLinksPage(free)...)
@@ -76,7 +76,7 @@ func TestTaskResult(t *testing.T) {
 	if got := view.TaskWaits(r); got != "it waits for 5" {
 		t.Error(got)
 	}
-	if got := view.TaskWaits(told); got != "" {
+	if got := view.TaskWaits(said); got != "" {
 		t.Error(got)
 	}
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,26 +11,22 @@ import (
 	"waggle/task"
 )
 
-// TasksDocument is the lists of one team or several.
-type TasksDocument struct {
-	Tasks []TaskDocument `json:"tasks"`
-}
-
-// Tasks is the document of lists.
-func Tasks(spell func(protocol.TeamName) page.Spell, ls ...*board.TaskList) (d TasksDocument) {
+// Tasks is the document of the lists of one team or several.
+func Tasks(spell func(protocol.TeamName) page.Spell, ls ...*board.TaskList) any {
+	var all []page.Told
 	for _, l := range ls {
 		for _, t := range l.Tasks {
-			d.Tasks = append(d.Tasks, TaskDocument{spelled(t, spell(l.Team)), l.Team})
+			all = append(all, page.Told{Doc: TaskDocument{t, l.Team}, Spell: spell(l.Team)})
 		}
 	}
-	return d
+	return map[string]any{"tasks": all}
 }
 
 // TasksPage has one task a line, for programs that read lines.
 func TasksPage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	t := page.Table{Head: []string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY", "NOTE"}}
 	for _, v := range l.Tasks {
-		t.Rows = append(t.Rows, []string{string(v.ID), stateText(v), v.Owner, v.Subject, texts(v.WaitsFor, " "), spell.Sentence(v.Note, v.Do)})
+		t.Rows = append(t.Rows, []string{string(v.ID), string(v.State), v.Owner, v.Subject, texts(v.WaitsFor, " "), spell.Sentence(v.Note)})
 	}
 	p.Table(t)
 	return p
@@ -51,7 +46,7 @@ func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	}
 	for _, b := range l.Forest {
 		v := of[b.Task.ID]
-		row := []string{twig(b) + string(v.ID) + " " + v.Subject, stateText(v), v.Owner}
+		row := []string{twig(b) + string(v.ID) + " " + v.Subject, string(v.State), v.Owner}
 		if waits {
 			row = append(row, texts(v.WaitsFor, " "))
 		}
@@ -60,15 +55,12 @@ func TaskTreePage(l *board.TaskList, spell page.Spell) (p page.Page) {
 	p.Table(t)
 	for _, b := range l.Forest {
 		v := of[b.Task.ID]
-		if note := spell.Sentence(v.Note, v.Do); note != "" {
+		if note := spell.Sentence(v.Note); note != "" {
 			p.Line(page.Plain(string(v.ID)+"  "), page.Span{Role: noteRole(v), Text: note})
 		}
 	}
 	return p
 }
-
-// stateText is the state of a task, its status where that is all that is known.
-func stateText(t board.TaskView) string { return cmp.Or(string(t.State), string(t.Status)) }
 
 // taskRoles are the roles of the cells of a task's row.
 func taskRoles(t board.TaskView, head []string) []page.Role {
@@ -95,7 +87,7 @@ func noteRole(t board.TaskView) page.Role {
 	switch {
 	case t.Status == task.Completed:
 		return page.RoleFaint
-	case strings.HasPrefix(t.Note, "failed"):
+	case strings.HasPrefix(t.Note.Text, "failed"):
 		return page.RoleBad
 	}
 	return page.RolePlain
@@ -127,7 +119,7 @@ func TaskCount(l *board.TaskList) string {
 	n := map[string]int{}
 	blocked := 0
 	for _, t := range l.Tasks {
-		n[stateText(t)]++
+		n[string(t.State)]++
 		if t.Blocked && t.State != board.StateBlocked {
 			blocked++
 		}

@@ -8,34 +8,6 @@ import (
 	"waggle/task"
 )
 
-// TaskResultsDocument is the outcome of a step on several tasks.
-type TaskResultsDocument struct {
-	Results []board.TaskResult `json:"results"`
-}
-
-// ReleasedDocument are the tasks that were released.
-type ReleasedDocument struct {
-	Released []task.ID `json:"released"`
-}
-
-// RemovedDocument are the tasks that were removed.
-type RemovedDocument struct {
-	Removed []task.ID `json:"removed"`
-}
-
-// TaskResult is the document of the outcome of a step on a task.
-func TaskResult(r *board.TaskResult, spell page.Spell) board.TaskResult {
-	return board.TaskResult{Task: spelled(r.Task, spell), Changed: r.Changed, Ordered: r.Ordered}
-}
-
-// TaskResults is the document of the outcome of a step on several tasks.
-func TaskResults(rs []*board.TaskResult, spell page.Spell) (d TaskResultsDocument) {
-	for _, r := range rs {
-		d.Results = append(d.Results, TaskResult(r, spell))
-	}
-	return d
-}
-
 // TaskStep is a step on a task.
 type TaskStep int
 

@@ -62,7 +62,9 @@ func (a *App) named(name protocol.TeamName) bool {
 }
 
 // sentence returns a text of the packages below with its step.
-func sentence(text string, n operator.Next) string { return page.Spell(StepText).Sentence(text, n) }
+func sentence(text string, n operator.Next) string {
+	return page.Spell(StepText).Sentence(operator.Sentence{Text: text, Do: n})
+}
 
 // waysOn returns what a person can do about a broken leader's journal, apart from restoring it.
 func waysOn(team string) string {

@@ -5,6 +5,7 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
 	"waggle/operator/inspect"
 	"waggle/protocol"
 )
@@ -83,12 +84,12 @@ teams: {"recaps":[…]}.`,
 }
 
 func recapDocument(a *app.App, ds []*inspect.Recap) any {
-	if len(ds) == 1 {
-		return view.Recap(ds[0], a.Now(), a.StepsOf(protocol.TeamName(ds[0].Team)))
-	}
-	var list view.RecapList
+	var all []page.Told
 	for _, d := range ds {
-		list.Recaps = append(list.Recaps, view.Recap(d, a.Now(), a.StepsOf(protocol.TeamName(d.Team))))
+		all = append(all, page.Told{Doc: view.Recap(d), Spell: a.StepsOf(protocol.TeamName(d.Team)), Now: a.Now()})
 	}
-	return list
+	if len(all) == 1 {
+		return all[0]
+	}
+	return map[string]any{"recaps": all}
 }

@@ -5,6 +5,7 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
 	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/protocol"
@@ -59,7 +60,7 @@ and --team-name, or its session id, are those of the entry. --as NAME names it t
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.Adopted(got, app.StepText), view.AdoptedPage(got, app.StepText)); err != nil || a.Flags.JSON {
+			if err := a.Give(page.Told{Doc: got, Spell: app.StepText}, view.AdoptedPage(got, app.StepText)); err != nil || a.Flags.JSON {
 				return err
 			}
 			a.Tell(view.AdoptedNotes(got), name)

@@ -67,10 +67,10 @@ func TestWithTeam(t *testing.T) {
 func TestSentence(t *testing.T) {
 	step := operator.NextPendingList.With()
 	for want, got := range map[string]string{
-		"it waits; do": page.Spell(func(operator.Next) string { return "do" }).Sentence("it waits", step),
-		"it waits: do": page.Spell(func(operator.Next) string { return ": do" }).Sentence("it waits", step),
-		"it waits":     page.Spell(func(operator.Next) string { return "" }).Sentence("it waits", step),
-		"do":           page.Spell(func(operator.Next) string { return "do" }).Sentence("", step),
+		"it waits; do": page.Spell(func(operator.Next) string { return "do" }).Sentence(operator.Sentence{Text: "it waits", Do: step}),
+		"it waits: do": page.Spell(func(operator.Next) string { return ": do" }).Sentence(operator.Sentence{Text: "it waits", Do: step}),
+		"it waits":     page.Spell(func(operator.Next) string { return "" }).Sentence(operator.Sentence{Text: "it waits", Do: step}),
+		"do":           page.Spell(func(operator.Next) string { return "do" }).Sentence(operator.Sentence{Do: step}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -11,8 +11,8 @@ type Spell func(operator.Next) string
 
 // Sentence is a text with its step. A step that begins with a punctuation mark is appended as it
 // is.
-func (s Spell) Sentence(text string, n operator.Next) string {
-	step := s(n)
+func (s Spell) Sentence(of operator.Sentence) string {
+	text, step := of.Text, s(of.Do)
 	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {
 		text += "; "
 	}
