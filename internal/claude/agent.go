@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"waggle/agent"
 	"waggle/internal/claude/claudeaccount"
@@ -129,25 +128,15 @@ func New(raw json.RawMessage) (agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{spec: s, starts: make(chan struct{}, 1)}, nil
+	return &Agent{member: member{spec: s, starts: make(chan struct{}, 1), dirs: map[string]string{}}}, nil
 }
 
 // Agent is the Claude Code client of a member. Its process runs across turns, and its session is
 // resumed after a crash.
 type Agent struct {
-	spec   Spec
-	starts chan struct{} // a headless client asks while no turn runs
-
-	turning sync.Mutex // held during a turn, and by Close
-
-	mu      sync.Mutex // guards what follows
-	place   agent.Place
-	tune    Tune
-	mode    policy.Mode
-	dirs    map[string]string // directory by session id
-	running *opened
-	turn    *turn
-	limit   Limited
+	member
+	turn  *turn // guarded by mu, as limit is
+	limit Limited
 
 	pane *inPane // does the turns instead, where the client has a pane; nil: it is headless
 }
@@ -160,29 +149,16 @@ var (
 )
 
 // Display implements agent.Displayed: the client is an interactive one, in the member's pane.
-func (a *Agent) Display(d agent.Display) { a.pane = newInPane(a.spec, d) }
+func (a *Agent) Display(d agent.Display) { a.pane = newInPane(&a.member, d) }
 
 // Starts implements agent.Starter. A headless client wants a turn when it asks while none runs: what it has in
 // the background has ended, and it goes on.
-func (a *Agent) Starts() <-chan struct{} {
-	if a.pane == nil {
-		return a.starts
-	}
-	return a.pane.starts
-}
-
-// want wants a turn without work.
-func (a *Agent) want() {
-	select {
-	case a.starts <- struct{}{}:
-	default: // it is known already
-	}
-}
+func (a *Agent) Starts() <-chan struct{} { return a.starts }
 
 // goesOn is the running client when it works or asks while no turn runs; else nil.
 func (a *Agent) goesOn() *opened {
 	a.mu.Lock()
-	o := a.running
+	o, _ := a.running.(*opened)
 	a.mu.Unlock()
 	if o == nil || !o.c.goesOn() {
 		return nil
@@ -192,9 +168,6 @@ func (a *Agent) goesOn() *opened {
 
 // Settle implements agent.Resident.
 func (a *Agent) Settle(p agent.Place) {
-	if a.pane != nil {
-		a.pane.change(func() { a.pane.place = p })
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.place = p
@@ -203,13 +176,10 @@ func (a *Agent) Settle(p agent.Place) {
 // SetMode implements agent.Session. The client's mode is plan or default only: the gate decides
 // about calls. A client whose task needs an approved plan leaves plan mode only by ExitPlanMode.
 func (a *Agent) SetMode(ctx context.Context, mode policy.Mode) error {
-	if a.pane != nil {
-		a.pane.change(func() { a.pane.mode = mode })
-		return nil
-	}
 	a.mu.Lock()
 	a.mode = mode
-	o, t := a.running, a.turn
+	o, _ := a.running.(*opened)
+	t := a.turn
 	a.mu.Unlock()
 	want := a.spec.wants(mode)
 	if o == nil || t == nil || o.c.Mode() == want || want == ModeDefault && t.owes() {
@@ -234,9 +204,6 @@ type Tune struct {
 
 // Set sets the Tune, before the first turn.
 func (a *Agent) Set(t Tune) {
-	if a.pane != nil {
-		a.pane.change(func() { a.pane.tune = t })
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tune = t
@@ -247,13 +214,10 @@ func (a *Agent) Limit() Limited { a.mu.Lock(); defer a.mu.Unlock(); return a.lim
 
 // Model is the model in use, as far as it is known.
 func (a *Agent) Model() string {
-	if a.pane != nil {
-		return a.pane.model()
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.running != nil {
-		if m := a.running.c.Model(); m != "" {
+		if m := a.running.using(); m != "" {
 			return m
 		}
 	}
@@ -262,9 +226,6 @@ func (a *Agent) Model() string {
 
 // Close implements agent.Session: it ends the client. The next turn starts it again, with its session.
 func (a *Agent) Close(ctx context.Context) error {
-	if a.pane != nil {
-		return a.pane.close()
-	}
 	a.turning.Lock()
 	defer a.turning.Unlock()
 	return a.shut(ctx)
@@ -272,24 +233,21 @@ func (a *Agent) Close(ctx context.Context) error {
 
 // opened is a running client with its directory and session.
 type opened struct {
+	begun
 	c       *Client
 	private string    // a directory of its own, which is removed with it
-	shells  *Shells   // nil: its shell commands run as it does
 	tools   *ownTools // nil: its member does not lead
-	rules   ownRules  // of its settings, when it started
 	errs    *os.File
-	dir     string
-	plans   string                // where the client keeps plans
 	account claudeaccount.Account // of a client in a sandbox
 	own     string                // where that client writes; "": there is no sandbox
 	usd     float64               // of its session, up to the last turn
-	resumed bool                  // its next words are the first since it was resumed
-	limited string                // by what its last turn was cut short; "": it was not
 	met     bool                  // its tool servers were waited for
-	// wasResumed is true when the client resumed an earlier session; kept is the recorded session.
-	wasResumed bool
-	kept       agent.Conversation
+	kept    agent.Conversation    // the recorded session
 }
+
+func (o *opened) using() string { return o.c.Model() }
+
+func (o *opened) ended() bool { return closed(o.c.Done()) }
 
 func (o *opened) close(ctx context.Context) error {
 	return errors.Join(o.c.Close(ctx), o.renewed(), o.clear())
@@ -332,18 +290,6 @@ func (o *opened) renewed() error {
 		return nil
 	}
 	return o.account.Renewed(o.own)
-}
-
-// shut ends the running client.
-func (a *Agent) shut(ctx context.Context) error {
-	a.mu.Lock()
-	o := a.running
-	a.running = nil
-	a.mu.Unlock()
-	if o == nil {
-		return nil
-	}
-	return o.close(ctx)
 }
 
 // Turn implements agent.Agent.
@@ -434,19 +380,6 @@ func inTime(ctx context.Context, w agent.Work, r agent.Result, err error) (agent
 	return agent.Result{Failed: true, Reason: "ended by " + context.Cause(ctx).Error()}, nil
 }
 
-// words are the user line of a turn with work.
-func (o *opened) words(w agent.Work) string {
-	words := prompt(w, o.resumed)
-	if w.Lent && o.resumed {
-		words = afterPerson + "\n\n" + prompt(w, false)
-	}
-	if o.limited != "" && !o.resumed {
-		words = fmt.Sprintf(afterLimit, o.limited) + "\n\n" + words
-	}
-	o.resumed, o.limited = false, ""
-	return words
-}
-
 // where is the directory of a turn. Its context has the task's time limit.
 func where(ctx context.Context, w agent.Work) (_ context.Context, dir string, cancel context.CancelFunc) {
 	dir, cancel = w.Cwd, func() {}
@@ -467,32 +400,16 @@ func (s Spec) begins(w agent.Work, mode policy.Mode) string {
 
 // result makes the result of a turn.
 func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err error) (agent.Result, error) {
-	select {
-	case <-t.o.c.Done():
+	if t.o.ended() {
 		err = errors.Join(err, a.shut(context.WithoutCancel(ctx)))
-	default:
 	}
 	t.mu.Lock()
-	owed, limit, trouble := t.planning, t.limit, t.trouble
+	o := outcome{last: e.Text, trouble: t.trouble, status: e.Status, limit: t.limit}
 	t.mu.Unlock()
-	r := agent.Result{Summary: firstLine(e.Text)}
-	switch {
-	case err != nil && errors.Is(err, ErrEnded) && ctx.Err() == nil:
-		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil:
-		return inTime(ctx, w, agent.Result{}, err)
-	case e.Failed && (limit.Rejected || e.Status == 429):
-		t.o.limited = "a usage limit"
-		return agent.Result{}, &agent.Limited{Until: limit.Until, Reason: limit.reason()}
-	case e.Failed && passes(trouble, e.Status):
-		t.o.limited = "a failure of the model's service"
-		return agent.Result{}, &agent.Limited{Reason: failed(e), Passing: true}
-	case e.Failed:
-		r.Failed, r.Reason = true, failed(e)
-	case w.Task != nil && w.Task.PlanRequired && owed:
-		r.Failed, r.Denied, r.Reason = true, true, "it ended without an approved plan"
+	if e.Failed {
+		o.failed = failed(e)
 	}
-	return r, nil
+	return t.asker.result(w, &t.o.begun, o, err)
 }
 
 func failed(e Ended) string {
@@ -573,30 +490,19 @@ const (
 // another directory.
 func (a *Agent) open(ctx context.Context, h agent.Host, dir, conversation string) (*opened, error) {
 	a.mu.Lock()
-	o, of := a.running, a.dirs[conversation]
+	o, _ := a.running.(*opened)
+	of := a.dirs[conversation]
 	a.mu.Unlock()
-	if o != nil {
-		select {
-		case <-o.c.Done():
-		default:
-			if o.dir == dir {
-				return o, nil
-			}
-		}
-		if err := a.shut(ctx); err != nil {
-			return nil, err
-		}
+	if o != nil && !o.ended() && o.dir == dir {
+		return o, nil
 	}
-	resume := conversation
-	if of != "" && of != dir {
-		resume = "" // a session belongs to one directory
+	if err := a.shut(ctx); err != nil {
+		return nil, err
 	}
-	o, err := a.begin(ctx, h, dir, resume)
-	if err != nil && resume != "" && errors.Is(err, ErrEnded) && ctx.Err() == nil {
-		fmt.Fprintf(h.Output(), "session %s cannot be resumed, a new one begins: %v\n", resume, err)
-		o, err = a.begin(ctx, h, dir, "")
-	}
-	if err != nil {
+	if err := resume(ctx, h, dir, conversation, of, func(conversation string) (err error) {
+		o, err = a.begin(ctx, h, dir, conversation)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
@@ -607,11 +513,9 @@ func (a *Agent) open(ctx context.Context, h agent.Host, dir, conversation string
 
 // begin starts a client.
 func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o *opened, err error) {
-	a.mu.Lock()
-	place, t := a.place, a.tune
-	a.mu.Unlock()
-	if place.Exec == nil {
-		place.Exec = direct{}
+	place, t, err := a.settled(h.Environ())
+	if err != nil {
+		return nil, err
 	}
 	found, err := a.find(ctx, place, h.Environ(), dir)
 	if err != nil {
@@ -620,7 +524,7 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if err := found.held(h.Environ(), dir); err != nil {
 		return nil, err
 	}
-	o = &opened{dir: dir, resumed: resume != "", wasResumed: resume != ""}
+	o = &opened{begun: begun{dir: dir, resumed: resume != "", wasResumed: resume != ""}}
 	temp := os.TempDir()
 	if place.Box != nil {
 		temp = place.Box.Shared
@@ -633,11 +537,6 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 			err = errors.Join(err, o.clear())
 		}
 	}()
-	if t.Hook == "" {
-		if t.Hook, err = spawn.Self(h.Environ()); err != nil {
-			return nil, err
-		}
-	}
 	o.tools = toolsOf(place, h, t.Hook, o.private)
 	if o.shells, err = shellsOf(place, o.private, dir, t.Hook); err != nil {
 		return nil, err
@@ -700,25 +599,6 @@ func (a *Agent) find(ctx context.Context, p agent.Place, env []string, dir strin
 type direct struct{}
 
 func (direct) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { return c.Run(ctx) }
-
-// keep records the session when the client has reported its id.
-func (a *Agent) keep(t *turn) {
-	c := agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed, Dir: t.o.dir}
-	if c.ID == "" || c == t.o.kept {
-		return
-	}
-	a.mu.Lock()
-	if a.dirs == nil {
-		a.dirs = map[string]string{}
-	}
-	a.dirs[c.ID] = t.o.dir
-	a.mu.Unlock()
-	if err := t.h.Conversation(t.ctx, c); err != nil {
-		fmt.Fprintf(t.h.Output(), "session %s is not on record: %v\n", c.ID, err)
-		return
-	}
-	t.o.kept = c
-}
 
 // unnamed escapes each "@" that could name a file, for which the client would read that file into the
 // conversation and ask nobody: words of a task, of mail, and of the model to itself. "\@" is the same to a

@@ -223,14 +223,9 @@ const betweenTurns = "no turn runs: tools are used in the turns that waggle begi
 
 // goesOn reports whether the client, which runs, works or asks while no turn runs.
 func (c *Client) goesOn() bool {
-	select {
-	case <-c.done:
-		return false
-	default:
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.busy || len(c.held) > 0
+	return !closed(c.done) && (c.busy || len(c.held) > 0)
 }
 
 // ask asks the handler of a turn, which waits for the answer. The caller holds mu.

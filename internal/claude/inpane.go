@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"waggle/agent"
-	"waggle/policy"
 )
 
 // inPane does the turns of a member whose client is an ordinary interactive session in the member's
@@ -16,28 +14,18 @@ import (
 // client asks, and how its turns end, its hooks tell. What begins without work, a person's prompt
 // for one, is a turn of its own.
 type inPane struct {
-	spec   Spec
-	show   agent.Display
-	starts chan struct{}
+	*member // its mutex guards what follows, and the session's fields
+	show    agent.Display
 
-	turning sync.Mutex // held during a turn, and by Close
-
-	mu      sync.Mutex // guards what follows, and the session's fields
 	changed chan struct{}
-	place   agent.Place
-	tune    Tune
-	mode    policy.Mode
-	dirs    map[string]string // directory by session id
-	s       *session          // the client that runs; nil: none
-	turn    *paneTurn         // nil: none runs
+	turn    *paneTurn // nil: none runs
 	kept    agent.Conversation
 	failed  int // clients in a row that ended before they were ready
 }
 
-func newInPane(spec Spec, show agent.Display) *inPane {
-	p := &inPane{spec: spec, show: show, starts: make(chan struct{}, 1), changed: make(chan struct{}), dirs: map[string]string{}}
-	p.want() // the pane shows the client from the beginning
-	return p
+func newInPane(m *member, show agent.Display) *inPane {
+	m.want() // the pane shows the client from the beginning
+	return &inPane{member: m, show: show, changed: make(chan struct{})}
 }
 
 func (p *inPane) change(do func()) {
@@ -46,42 +34,6 @@ func (p *inPane) change(do func()) {
 	do()
 	close(p.changed)
 	p.changed = make(chan struct{})
-}
-
-// want wants a turn without work.
-func (p *inPane) want() {
-	select {
-	case p.starts <- struct{}{}:
-	default: // it is known already
-	}
-}
-
-func (p *inPane) model() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.s != nil && p.s.model != "" {
-		return p.s.model
-	}
-	return p.spec.Model
-}
-
-// close ends the client, after the last turn.
-func (p *inPane) close() error {
-	p.turning.Lock()
-	defer p.turning.Unlock()
-	return p.shut()
-}
-
-// shut ends the running client.
-func (p *inPane) shut() error {
-	p.mu.Lock()
-	s := p.s
-	p.s = nil
-	p.mu.Unlock()
-	if s == nil {
-		return nil
-	}
-	return s.close()
 }
 
 // maxFailed is how many clients in a row may end before they are ready: the next is started with the
@@ -114,16 +66,11 @@ func (p *inPane) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Re
 	p.change(func() { p.turn = t })
 	defer t.end()
 	p.keep(t)
-	first := p.firstAfterResume(s) // without work a person goes on as they like
 	if !work {
+		s.resumed = false // a person goes on as they like
 		return t.result(w, t.await(func() bool { return t.looks.quiet >= surelyQuiet }))
 	}
-	words := prompt(w, first)
-	if s.limited != "" && !first {
-		words = fmt.Sprintf(afterLimit, s.limited) + "\n\n" + words
-	}
-	s.limited = ""
-	if err = t.say(words); err == nil {
+	if err = t.say(s.words(w)); err == nil {
 		p.change(func() { t.looks = looks{} })
 		err = t.await(t.over)
 	}
@@ -150,39 +97,20 @@ func (p *inPane) unopened(ctx context.Context, w agent.Work, err error) (agent.R
 // taken is how many prompts of waggle a session has taken.
 func (p *inPane) taken(s *session) int { p.mu.Lock(); defer p.mu.Unlock(); return s.ours }
 
-// firstAfterResume reports, once, that the next words are the first since the session was resumed.
-func (p *inPane) firstAfterResume(s *session) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	first := s.resumed
-	s.resumed = false
-	return first
-}
-
 // keep records the session.
 func (p *inPane) keep(t *paneTurn) {
 	p.mu.Lock()
 	c := agent.Conversation{ID: t.s.id, Model: t.s.model, Resumed: t.s.wasResumed, Dir: t.s.dir}
-	known := c.ID == "" || c == p.kept
-	if c.ID != "" {
-		p.dirs[c.ID] = t.s.dir
-	}
 	p.mu.Unlock()
-	if known {
-		return
-	}
-	if err := t.h.Conversation(t.ctx, c); err != nil {
-		fmt.Fprintf(t.h.Output(), "session %s is not on record: %v\n", c.ID, err)
-		return
-	}
-	p.change(func() { p.kept = c })
+	p.member.keep(&t.asker, c, &p.kept)
 }
 
 // open returns the client for a directory and a mode. A client that has ended, that works elsewhere
 // or that plans when it should not is replaced: its mode is changed by nobody else than its person.
 func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode, conversation string) (*session, error) {
 	p.mu.Lock()
-	s, of := p.s, p.dirs[conversation]
+	s, _ := p.running.(*session)
+	of := p.dirs[conversation]
 	fits := s != nil && !s.ended() && s.dir == dir && (mode == ModePlan) == (s.mode == ModePlan)
 	if s != nil && s.id != "" {
 		conversation, of = s.id, s.dir
@@ -191,17 +119,13 @@ func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode,
 	if fits {
 		return s, nil
 	}
-	if err := p.shut(); err != nil {
+	if err := p.shut(ctx); err != nil {
 		fmt.Fprintf(h.Output(), "the client before: %v\n", err)
 	}
-	if of != "" && of != dir {
-		conversation = "" // a session belongs to one directory
-	}
-	s, err := p.start(ctx, t, h, dir, mode, conversation)
-	if err != nil && conversation != "" && errors.Is(err, ErrEnded) && ctx.Err() == nil {
-		fmt.Fprintf(h.Output(), "session %s cannot be resumed, a new one begins: %v\n", conversation, err)
-		s, err = p.start(ctx, t, h, dir, mode, "")
-	}
+	err := resume(ctx, h, dir, conversation, of, func(conversation string) (err error) {
+		s, err = p.start(ctx, t, h, dir, mode, conversation)
+		return err
+	})
 	return s, err
 }
 
@@ -212,7 +136,7 @@ func (p *inPane) start(ctx context.Context, t *paneTurn, h agent.Host, dir, mode
 	if err != nil {
 		return nil, err
 	}
-	p.change(func() { p.s = s })
+	p.change(func() { p.running = s })
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	still := stillness{}
@@ -234,9 +158,9 @@ func (p *inPane) start(ctx context.Context, t *paneTurn, h agent.Host, dir, mode
 		select {
 		case <-s.done:
 			err := fmt.Errorf("%w (%s)", ErrEnded, s.how(lines))
-			return nil, errors.Join(err, p.shut())
+			return nil, errors.Join(err, p.shut(ctx))
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), p.shut())
+			return nil, errors.Join(context.Cause(ctx), p.shut(ctx))
 		case <-changed:
 		case <-tick.C:
 			still.ticks++

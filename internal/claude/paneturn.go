@@ -428,7 +428,7 @@ func (t *paneTurn) stop() error {
 		case <-tick.C:
 			t.look()
 		case <-late.C:
-			return t.p.shut()
+			return t.p.shut(t.ctx)
 		}
 	}
 }
@@ -455,27 +455,7 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 		err = fmt.Errorf("%w (%s)", ErrEnded, t.s.how(lines))
 	}
 	t.p.mu.Lock()
-	last, failed, trouble := t.s.last, t.s.failed, t.s.trouble
+	o := outcome{last: t.s.last, failed: t.s.failed, trouble: t.s.trouble, limit: Limited{Rejected: t.s.trouble == rateLimited}}
 	t.p.mu.Unlock()
-	t.mu.Lock()
-	owed := t.required && t.planning
-	t.mu.Unlock()
-	r := agent.Result{Summary: firstLine(last)}
-	switch {
-	case err != nil && errors.Is(err, ErrEnded) && t.ctx.Err() == nil:
-		return agent.Result{Failed: true, Reason: err.Error()}, nil
-	case err != nil:
-		return inTime(t.ctx, w, agent.Result{}, err)
-	case failed != "" && trouble == rateLimited:
-		t.s.limited = "a usage limit"
-		return agent.Result{}, &agent.Limited{Reason: "a usage limit is reached"}
-	case failed != "" && passes(trouble, 0):
-		t.s.limited = "a failure of the model's service"
-		return agent.Result{}, &agent.Limited{Reason: failed, Passing: true}
-	case failed != "":
-		r.Failed, r.Reason = true, failed
-	case owed:
-		r.Failed, r.Denied, r.Reason = true, true, "it ended without an approved plan"
-	}
-	return r, nil
+	return t.asker.result(w, &t.s.begun, o, err)
 }

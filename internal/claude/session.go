@@ -23,17 +23,13 @@ import (
 // session is an interactive client in the member's pane: its process, and what its hooks have told.
 // The agent's mutex guards what is below it.
 type session struct {
-	second     *Second
-	shells     *Shells  // nil: its shell commands run as it does
-	rules      ownRules // of its settings, when it started
-	dir        string   // its working directory
-	registry   string   // where the client registers its sessions
-	plans      string
-	wasResumed bool
-	stop       context.CancelFunc
-	done       chan struct{} // closed when the process has ended
-	exit       spawn.Exit    // before done is closed
-	err        error         // before done is closed
+	begun
+	second   *Second
+	registry string // where the client registers its sessions
+	stop     context.CancelFunc
+	done     chan struct{} // closed when the process has ended
+	exit     spawn.Exit    // before done is closed
+	err      error         // before done is closed
 
 	pid     int
 	id      string // "": it has not begun: a dialog is before it, for example
@@ -45,9 +41,7 @@ type session struct {
 	stops   int    // turns that have ended
 	last    string // the model's last words
 	failed  string // why the last turn has failed; "": it has not
-	limited string // by what the last turn was cut short; "": it was not. Of the turns
 	trouble string // the client's word for it (stopFailure); "": it failed otherwise
-	resumed bool   // its next prompt is the first since it was resumed
 	calls   []announced
 }
 
@@ -61,14 +55,9 @@ type announced struct {
 // maxAnnounced bounds the calls that are remembered.
 const maxAnnounced = 1000
 
-func (s *session) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
+func (s *session) using() string { return s.model }
+
+func (s *session) ended() bool { return closed(s.done) }
 
 // announce remembers a call.
 func (s *session) announce(e Event) {
@@ -203,9 +192,10 @@ func inTerminal(env []string) []string {
 
 // begin starts a client in the pane. It does not wait until it is ready.
 func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume string) (*session, error) {
-	p.mu.Lock()
-	place, tune := p.place, p.tune
-	p.mu.Unlock()
+	place, tune, err := p.settled(env)
+	if err != nil {
+		return nil, err
+	}
 	found, err := Find(ctx, p.spec.Program, env)
 	if err == nil {
 		err = errors.Join(found.InPane(), Unanswered(env, dir))
@@ -213,12 +203,8 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 	if err != nil {
 		return nil, err
 	}
-	if tune.Hook == "" {
-		if tune.Hook, err = spawn.Self(env); err != nil {
-			return nil, err
-		}
-	}
-	s := &session{dir: dir, rules: rulesOf(env, dir), registry: filepath.Join(claudeaccount.Of(env).Config, "sessions"), plans: plansIn(env), mode: mode, wasResumed: resume != "", resumed: resume != "", done: make(chan struct{})}
+	s := &session{begun: begun{dir: dir, rules: rulesOf(env, dir), plans: plansIn(env), wasResumed: resume != "", resumed: resume != ""},
+		registry: filepath.Join(claudeaccount.Of(env).Config, "sessions"), mode: mode, done: make(chan struct{})}
 	if s.second, err = Listen(os.TempDir(), func(ctx context.Context, e Event) string { return p.refuse(ctx, s, e) },
 		func(ctx context.Context, e Event) []byte { return p.heed(ctx, s, e) }); err != nil {
 		return nil, fmt.Errorf("the hooks of agent claude: %w", err)
@@ -230,9 +216,6 @@ func (p *inPane) begin(ctx context.Context, env []string, dir, mode, resume stri
 	within := inTerminal(Environ(env, s.second.Path()))
 	if s.shells != nil {
 		within = append(within, s.shells.Environ()...)
-	}
-	if place.Exec == nil {
-		place.Exec = direct{}
 	}
 	wait := tune.Wait.filled()
 	start := Start{Program: found.Program, Mode: mode, Settings: file, Model: p.spec.Model, Prompt: strings.TrimSpace(inPanePrompt + "\n\n" + told(p.spec.Prompt, place, "")), Tools: p.spec.offered(), Resume: resume, Args: p.spec.Args}
@@ -272,7 +255,7 @@ const inPanePrompt = `You are a member of a team that waggle leads. Messages fro
 	`The last words of your turn are your report.`
 
 // close ends a client with its whole tree.
-func (s *session) close() error {
+func (s *session) close(context.Context) error {
 	s.stop()
 	<-s.done
 	return errors.Join(s.err, s.shells.close(), s.second.Close())

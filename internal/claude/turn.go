@@ -110,7 +110,7 @@ func (t *turn) Ran(r Ran) {
 
 // Mode implements Handler: after the client's first frame about its mode, its session id is known.
 func (t *turn) Mode(mode string) {
-	t.a.keep(t)
+	t.a.keep(&t.asker, agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed, Dir: t.o.dir}, &t.o.kept)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mode == ModePlan {
