@@ -113,6 +113,14 @@ type Exit struct {
 	Panic  string // InProcess: what it panicked with; the stack is in the log
 }
 
+// How says how a process has exited, or by which signal it was ended.
+func (e Exit) How() string {
+	if e.Signal != "" {
+		return "signal " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
 // ExitOf reads the status from Wait; nil when another caller took it.
 func ExitOf(ps *os.ProcessState) Exit {
 	if ps == nil {

@@ -541,12 +541,8 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if o.shells, err = shellsOf(place, o.private, dir, t.Hook); err != nil {
 		return nil, err
 	}
-	settings, err := Settings(place.Box != nil || place.Shell != nil, o.shells.Prefix())
+	file, err := writeSettings(o.private, place.Box != nil || place.Shell != nil, o.shells.Prefix())
 	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(o.private, "settings.json")
-	if err := os.WriteFile(file, settings, 0o600); err != nil {
 		return nil, err
 	}
 	if o.errs, err = os.OpenFile(filepath.Join(o.private, "stderr"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {

@@ -82,17 +82,25 @@ func (w Waits) filled() Waits {
 
 // argv is the client's command line.
 func (s Start) argv() []string {
-	argv := []string{s.Program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
-		"--permission-prompt-tool", "stdio", "--permission-mode", s.Mode, "--settings", s.Settings}
-	for _, opt := range []struct{ flag, value string }{{"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
-		if opt.value != "" {
-			argv = append(argv, opt.flag, opt.value)
-		}
-	}
+	argv := s.options("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio")
 	if servers := s.servers(); servers != "" {
 		argv = append(argv, "--mcp-config", `{"mcpServers":{`+servers+`}}`)
 	}
 	return append(argv, s.Args...)
+}
+
+// interactive is the command line of a client in a terminal: the member's pane, or a person's own.
+func (s Start) interactive() []string { return append(s.options(), s.Args...) }
+
+// options begin a command line: the program, the options first and those that the settings give.
+func (s Start) options(first ...string) []string {
+	argv := append([]string{s.Program}, first...)
+	for _, opt := range []struct{ flag, value string }{{"--permission-mode", s.Mode}, {"--settings", s.Settings}, {"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
+		if opt.value != "" {
+			argv = append(argv, opt.flag, opt.value)
+		}
+	}
+	return argv
 }
 
 // servers are the tool servers that waggle gives the client, as the members of a JSON object.
@@ -296,10 +304,7 @@ func (c *Client) ended(err error) error {
 	c.mu.Lock()
 	broken := c.broken
 	c.mu.Unlock()
-	how := fmt.Sprintf("exit status %d", c.exit.Code)
-	if c.exit.Signal != "" {
-		how = "signal " + c.exit.Signal
-	}
+	how := c.exit.How()
 	if last := c.lastWords(); last != "" {
 		how += ": " + last
 	}

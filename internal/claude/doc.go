@@ -5,7 +5,7 @@
 //
 // The client is started with -p and speaks JSON lines over its standard input and output (Client).
 // It runs its tools itself. The hook of its host, this process, makes it ask about every tool, and
-// private settings switch off the hooks of the user, which could answer first (Settings). The host
+// private settings switch off the hooks of the user, which could answer first (writeSettings). The host
 // answers with the decision of the gate: a call by Ask, a plan by Plan, a question of the model by
 // Question. A question without an answer is denied; an empty answer is never given. In a pane the
 // client has hooks of waggle's instead, which reach this process by a socket (Second).

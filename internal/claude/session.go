@@ -167,17 +167,6 @@ func (s *session) say(ctx context.Context, id, msgID, words string) error {
 	return err
 }
 
-// interactive is the command line of a client in a terminal: the member's pane, or a person's own.
-func (s Start) interactive() []string {
-	argv := []string{s.Program}
-	for _, opt := range []struct{ flag, value string }{{"--permission-mode", s.Mode}, {"--settings", s.Settings}, {"--model", s.Model}, {"--append-system-prompt", s.Prompt}, {"--tools", s.Tools}, {"--resume", s.Resume}} {
-		if opt.value != "" {
-			argv = append(argv, opt.flag, opt.value)
-		}
-	}
-	return append(argv, s.Args...)
-}
-
 // inTerminal is an environment for a program that fills a screen.
 func inTerminal(env []string) []string {
 	for i := len(env) - 1; i >= 0; i-- {
@@ -243,11 +232,7 @@ func (s *session) configure(place agent.Place, hook string, version Version) (fi
 		return "", err
 	}
 	settings, err := PaneSettings(hook, s.shells.Prefix(), version)
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(s.second.Dir(), "settings.json")
-	return file, os.WriteFile(file, settings, 0o600)
+	return settingsFile(s.second.Dir(), settings, err)
 }
 
 // inPanePrompt tells the model who speaks to it.
@@ -263,10 +248,7 @@ func (s *session) close(context.Context) error {
 
 // how is how a client has ended, with the last that it showed.
 func (s *session) how(shown []string) string {
-	how := fmt.Sprintf("exit status %d", s.exit.Code)
-	if s.exit.Signal != "" {
-		how = "signal " + s.exit.Signal
-	}
+	how := s.exit.How()
 	if s.err != nil {
 		how = s.err.Error()
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,14 +37,24 @@ const (
 	watchSeconds = 22
 )
 
-// Settings writes the private settings of a headless session: ask rules that beat the user's allow
+// writeSettings writes the private settings of a headless session into dir: ask rules that beat the user's allow
 // rules, and no hooks of the user's or of a project, because one that allows a request would answer
 // before the host, and one that changes a call's input would change what was approved. The hook of the
 // host itself (initialize) runs all the same. confined says that the client or its shell commands run
 // in a sandbox, in which it cannot make one of its own; prefix is the program that runs those commands
 // in it, "" for a client that is inside.
-func Settings(confined bool, prefix string) ([]byte, error) {
-	return settings(slices.Concat(asks, reads), nil, confined, prefix)
+func writeSettings(dir string, confined bool, prefix string) (file string, err error) {
+	data, err := settings(slices.Concat(asks, reads), nil, confined, prefix)
+	return settingsFile(dir, data, err)
+}
+
+// settingsFile writes settings into dir, unless they could not be made.
+func settingsFile(dir string, data []byte, err error) (file string, _ error) {
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "settings.json")
+	return file, os.WriteFile(file, data, 0o600)
 }
 
 // PaneSettings writes those of a session in a pane, for a program that is its hooks. A

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"waggle/internal/claude/claudesettings"
 	"waggle/internal/json/jsonobj"
@@ -35,12 +34,8 @@ func Look(ctx context.Context, spec Spec, env []string, dir string, wait Waits) 
 		return s, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(private)) }()
-	settings, err := Settings(false, "")
+	file, err := writeSettings(private, false, "")
 	if err != nil {
-		return s, err
-	}
-	file := filepath.Join(private, "settings.json")
-	if err := os.WriteFile(file, settings, 0o600); err != nil {
 		return s, err
 	}
 	c, err := open(ctx, Start{Program: s.Program, Version: s.Version, Dir: dir, Env: Environ(env, ""), Settings: file, Model: spec.Model, Args: spec.Args,

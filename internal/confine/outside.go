@@ -69,10 +69,8 @@ func (m *Member) starts(ctx context.Context, run func(context.Context, spawn.Com
 		return fmt.Sprintf("it took more than %s", startTime) + words
 	case err != nil:
 		return err.Error() + words
-	case exit.Signal != "":
-		return "signal " + exit.Signal + words
-	case exit.Code != 0:
-		return fmt.Sprintf("exit status %d", exit.Code) + words
+	case exit.Signal != "", exit.Code != 0:
+		return exit.How() + words
 	}
 	return ""
 }

@@ -238,12 +238,10 @@ func exitText(e spawn.Exit) string {
 	switch {
 	case e.Panic != "":
 		return e.Panic
-	case e.Signal != "":
-		return "signal " + e.Signal
-	case e.Code < 0:
+	case e.Signal == "" && e.Code < 0:
 		return "nobody saw how"
 	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	return e.How()
 }
 
 // startFailed returns an error with the end of the member's log.
