@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/message"
 	"waggle/record"
@@ -63,10 +64,7 @@ func (w *Worker) Declare(steps []record.Step) ([]journal.Draft, error) {
 // Show records what the program in the member's pane waits for; "": nothing any more. The same again
 // drafts nothing.
 func (w *Worker) Show(waits string) []journal.Draft {
-	waits = strings.ToValidUTF8(waits, "\uFFFD")
-	if r := []rune(waits); len(r) > maxPane {
-		waits = string(r[:maxPane-1]) + "…"
-	}
+	waits = cut.Runes(strings.ToValidUTF8(waits, "\uFFFD"), maxPane)
 	if waits == w.Pane {
 		return nil
 	}

@@ -2,8 +2,8 @@ package message
 
 import (
 	"strings"
-	"unicode/utf8"
 
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/record"
@@ -78,15 +78,4 @@ func Fault(warnings []string) string {
 }
 
 // Clip shortens a text of another process so that it fits into a line of the journal.
-func Clip(s string) string {
-	const most = 512
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func Clip(s string) string { return cut.Bytes(strings.ToValidUTF8(s, "\uFFFD"), 512) }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"waggle/internal/cmdline"
+	"waggle/internal/cut"
 	"waggle/protocol"
 )
 
@@ -344,14 +345,4 @@ func hasFoldPrefix(s, prefix string) bool {
 }
 
 // clip keeps an error message short.
-func clip(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func clip(s string) string { return cut.Bytes(s, 120) }

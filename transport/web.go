@@ -72,12 +72,12 @@ func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
 		team = ""
 	}
 	fail(rw, CodeDenied, "this endpoint needs its token: "+why)
-	w.rec.refused(r.Context(), Refusal{Peer: Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, Team: team, At: cut(r.URL.Path), Why: why})
+	w.rec.refused(r.Context(), Refusal{Peer: Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, Team: team, At: shortened(r.URL.Path), Why: why})
 	return false
 }
 
-// cut shortens a text of an unknown peer for the record.
-func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxFrom)], "?") }
+// shortened is the beginning of a text of an unknown peer for the record.
+func shortened(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxFrom)], "?") }
 
 func (w *web) named(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"waggle/internal/cut"
 	"waggle/protocol"
 )
 
@@ -228,8 +228,5 @@ const maxSummary = 200
 
 func summaryOf(text string) string {
 	s, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if utf8.RuneCountInString(s) > maxSummary {
-		s = string([]rune(s)[:maxSummary-1]) + "…"
-	}
-	return s
+	return cut.Runes(s, maxSummary)
 }

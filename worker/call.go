@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/transport"
@@ -313,7 +314,7 @@ func (w *Worker) brief() CallBrief {
 	out.Mode = string(w.p.Lead.ModeOf(w.p.Fold.Instance))
 	if w.turn != nil && w.turn.task != nil {
 		t := w.turn.task
-		out.Task = &CallTask{t.ID, clip(t.Subject, longestSummary), clip(t.Instructions, maxBriefText)}
+		out.Task = &CallTask{t.ID, cut.Runes(t.Subject, longestSummary), cut.Runes(t.Instructions, maxBriefText)}
 	}
 	for _, m := range w.p.Lead.Live() {
 		if len(out.Members) < maxBriefMembers {

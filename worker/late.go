@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/protocol"
 )
 
@@ -50,7 +51,7 @@ func lateMail(late []*control.Call) protocol.Mail {
 		case c.Ask.Tool == "":
 			what = string(c.Kind)
 		}
-		lines = append(lines, fmt.Sprintf("%s is approved: ask for it again, with the same input, and it runs: %s", c.ID, clip(what, longestLate)))
+		lines = append(lines, fmt.Sprintf("%s is approved: ask for it again, with the same input, and it runs: %s", c.ID, cut.Runes(what, longestLate)))
 	}
 	return protocol.Mail{From: "system", Summary: "approved", Text: strings.Join(lines, "\n")}
 }

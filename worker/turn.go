@@ -12,6 +12,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/caught"
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -548,7 +549,7 @@ func (w *Worker) toPeer() string {
 			continue
 		}
 		if env, err := out[i].Mail.Open(); err == nil {
-			return clip("[to "+string(out[i].Mail.To)+"] "+env.Summary, longestSummary)
+			return cut.Runes("[to "+string(out[i].Mail.To)+"] "+env.Summary, longestSummary)
 		}
 	}
 	return ""
@@ -556,14 +557,6 @@ func (w *Worker) toPeer() string {
 
 // longestSummary is where real clients cut a summary (protocol §1.18).
 const longestSummary = 200
-
-// clip shortens s to n characters.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
 
 // idle makes the report of a worker at the end of a turn.
 func (w *Worker) idle(t *turn, end turnEnd) (protocol.IdleNotification, record.Said) {
@@ -583,7 +576,7 @@ func (w *Worker) idle(t *turn, end turnEnd) (protocol.IdleNotification, record.S
 	}
 	if w.p.Fold.Guest && idle.Summary == "" { // its lead may read no result
 		first, _, _ := strings.Cut(cmp.Or(idle.Result, idle.FailureReason), "\n")
-		idle.Summary = clip(first, longestSummary)
+		idle.Summary = cut.Runes(first, longestSummary)
 	}
 	if t.work.Task != "" {
 		said.Task, idle.CompletedTaskID, idle.CompletedStatus = t.work.Task, t.work.Task, "resolved"
@@ -607,9 +600,4 @@ func (w *Worker) say(payload func(now string) protocol.Payload, s record.Said) (
 const longest = agent.TailSize
 
 // tidy makes an agent's text valid for a message.
-func tidy(s string) string {
-	if len(s) > longest {
-		s = s[:longest] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func tidy(s string) string { return cut.Valid(s, longest) }

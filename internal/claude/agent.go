@@ -15,6 +15,7 @@ import (
 
 	"waggle/agent"
 	"waggle/internal/claude/claudeaccount"
+	"waggle/internal/cut"
 	"waggle/internal/json/jsonobj"
 	"waggle/policy"
 	"waggle/protocol"
@@ -449,12 +450,8 @@ func (l Limited) words() string {
 
 // firstLine is the first words of a text.
 func firstLine(s string) string {
-	const most = 1000
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most-1]) + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(cut.Runes(s, 1000), "\uFFFD")
 }
 
 // count records the usage of a turn.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/json/jsonobj"
 	"waggle/spawn"
 )
@@ -551,10 +552,4 @@ func failure(id, words string) []byte {
 }
 
 // clipped shortens a text of the client for an error message.
-func clipped(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func clipped(s string) string { return cut.Valid(s, 100) }

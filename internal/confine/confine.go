@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/internal/fs/logfile"
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
@@ -293,10 +294,11 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 	if c.Terminal != nil { // what waggle says to it goes through a socket, which would be inside
 		return spawn.Exit{Code: -1}, errors.New("a program in a pane is not confined: write backend: process, or sandbox: {mode: off} for the member")
 	}
-	var end *lastBytes
+	var end *cut.Tail
+	shown := c.Output
 	if m.box.Level != sandbox.Off && c.Output != nil && m.Box() == nil {
-		end = &lastBytes{to: c.Output}
-		c.Output = end
+		end = &cut.Tail{Max: hintTail}
+		c.Output = io.MultiWriter(end, shown)
 	}
 	box, missed, err := m.noting(c)
 	if err != nil {
@@ -304,7 +306,7 @@ func (m *Member) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
 	}
 	exit, err := box.Run(ctx, c)
 	if end != nil && err == nil {
-		_, err = io.WriteString(end.to, missed.note(exit, string(end.tail)))
+		_, err = io.WriteString(shown, missed.note(exit, string(end.Kept)))
 	}
 	return exit, err
 }
@@ -359,20 +361,6 @@ func (m *Member) Close() error {
 
 // hintTail is the length of the output's end in which Run looks for network errors.
 const hintTail = 4 << 10
-
-// lastBytes is a writer that forwards output and keeps its end.
-type lastBytes struct {
-	to   io.Writer
-	tail []byte
-}
-
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.tail = append(l.tail, p[max(0, len(p)-hintTail):]...)
-	if n := len(l.tail) - hintTail; n > 0 {
-		l.tail = append(l.tail[:0], l.tail[n:]...)
-	}
-	return l.to.Write(p)
-}
 
 // tmpName is the directory of a member's temporary files, which are /tmp for its commands.
 const tmpName = "tmp"

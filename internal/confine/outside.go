@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/sandbox"
 	"waggle/spawn"
 )
@@ -55,9 +55,9 @@ const startTime = time.Minute
 func (m *Member) starts(ctx context.Context, run func(context.Context, spawn.Command) (spawn.Exit, error)) string {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	out := &lastBytes{to: io.Discard}
+	out := &cut.Tail{Max: hintTail}
 	exit, err := run(ctx, spawn.Command{Argv: m.c.Needs.Start, Dir: m.c.Tree, Env: m.c.Environ, Output: out, Reap: true})
-	words := strings.Join(strings.Fields(strings.ToValidUTF8(string(out.tail), "")), " ")
+	words := strings.Join(strings.Fields(strings.ToValidUTF8(string(out.Kept), "")), " ")
 	if r := []rune(words); len(r) > startWords {
 		words = "…" + string(r[len(r)-startWords:])
 	}

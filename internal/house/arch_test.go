@@ -33,6 +33,7 @@ type archRow struct {
 // archRows are the import rows: a package imports only packages of lower rows.
 // A row may stand before its package is written.
 var archRows = map[string]archRow{
+	"internal/cut":                   {-1, "the beginning or the end of what may be long; it does not know of what"},
 	"internal/json/jsontext":         {-1, "JSON's grammar and its strings, which every reader of it shares; it does not know what a text says"},
 	"protocol":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
 	"internal/fs/atomicfile":         {0, "files under locks; it does not know what is in them"},
@@ -138,11 +139,11 @@ var archOnly = map[string]struct {
 	why  string
 }{
 	"journal": {[]string{"internal/fs/atomicfile", "internal/backoff"}, "a body that journal could read would soon be a body that it must read"},
-	"policy":  {[]string{"protocol", "internal/cmdline", "internal/json/jsonobj", "internal/json/jsontext"}, "pure: no store, no process"},
+	"policy":  {[]string{"protocol", "internal/cmdline", "internal/cut", "internal/json/jsonobj", "internal/json/jsontext"}, "pure: no store, no process"},
 	"schema":  {[]string{"protocol"}, "describes the words and nothing else"},
 	"record":  {[]string{"protocol", "policy", "journal", "spawn", "internal/json/jsontext"}, "pure: it names rules and process identities, and opens nothing"},
 	"machine": {[]string{"protocol", "record"}, "pure: tables"},
-	"control": {[]string{"protocol", "policy", "journal", "record", "machine", "message", "internal/budget", "internal/snapshot"}, "pure: it folds records and opens nothing"},
+	"control": {[]string{"protocol", "policy", "journal", "record", "machine", "message", "internal/budget", "internal/cut", "internal/snapshot"}, "pure: it folds records and opens nothing"},
 }
 
 // archHelpers are packages for tests. Only tests and other helpers import them.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/operator"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -40,7 +41,7 @@ func of(team string, waits []Wait, count int, do string) Notice {
 	}
 	var who []string
 	for _, w := range waits {
-		if name := short(operator.Visible(w.Who)); name != "" && !slices.Contains(who, name) {
+		if name := cut.Runes(operator.Visible(w.Who), 40); name != "" && !slices.Contains(who, name) {
 			who = append(who, name)
 		}
 	}
@@ -49,14 +50,6 @@ func of(team string, waits []Wait, count int, do string) Notice {
 		who = append(who[:2], fmt.Sprintf("%d more", len(who)-2))
 	}
 	return Notice{Team: team, Title: fmt.Sprintf("waggle: %d %s %s", count, verb, in), Body: cmp.Or(strings.Join(who, ", "), "somebody") + ": " + do}
-}
-
-// short is a name of at most 40 characters.
-func short(name string) string {
-	if r := []rune(name); len(r) > 40 {
-		return string(r[:39]) + "…"
-	}
-	return name
 }
 
 // line is a notice in one line.
@@ -251,21 +244,13 @@ func (d *desktop) Withdraw(ctx context.Context, team string) error {
 	return d.send(ctx, n, "--urgency=low", "--hint=int:transient:1", "--expire-time=1000")
 }
 
-// head keeps the first 4 KiB that are written to it, and drops the rest.
-type head struct{ b []byte } // no bytes.Buffer: its ReadFrom has no limit
-
-func (h *head) Write(p []byte) (int, error) {
-	h.b = append(h.b, p[:min(len(p), 4096-len(h.b))]...)
-	return len(p), nil
-}
-
 // run runs the program of the desktop and returns how what it prints begins.
 func (d *desktop) run(ctx context.Context, args ...string) (string, error) {
-	var out head
+	out := cut.Head{Max: 4 << 10}
 	exit, err := spawn.Command{Argv: append([]string{d.program}, args...), Dir: os.TempDir(), Env: d.env, Output: &out,
 		Linger: time.Second, Grace: spawn.Grace{Term: time.Second / 2, Kill: time.Second}}.Run(ctx)
 	if err == nil && exit.Code != 0 {
-		err = fmt.Errorf("%s: exit %d: %s", filepath.Base(d.program), exit.Code, operator.Visible(strings.TrimSpace(string(out.b))))
+		err = fmt.Errorf("%s: exit %d: %s", filepath.Base(d.program), exit.Code, operator.Visible(strings.TrimSpace(string(out.Kept))))
 	}
-	return string(out.b), err
+	return string(out.Kept), err
 }

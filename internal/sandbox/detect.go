@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/internal/sandbox/relay"
 	"waggle/spawn"
 )
@@ -62,14 +63,15 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	}
 	ctx, cancel := context.WithTimeout(ctx, detectTime)
 	defer cancel()
-	said := &opening{}
+	said := &cut.Head{Max: 200}
 	argv := append([]string{k.Bwrap}, namespaceFlags()...)
 	argv = append(argv, "--as-pid-1", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "1777", "--tmpfs", "/dev/shm", "--", k.Relay, relay.Subcommand, "ready")
 	exit, err := spawn.Command{Argv: argv, Output: said}.Run(ctx)
 	if err == nil && exit == (spawn.Exit{}) {
 		return Support{Level: Enforced}
 	}
-	words := said.line()
+	words, _, _ := strings.Cut(strings.TrimSpace(string(said.Kept)), "\n")
+	words = strings.ToValidUTF8(words, "?")
 	why, fix := advise(setting, uid)
 	switch {
 	case ctx.Err() != nil:
@@ -83,20 +85,6 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	}
 	s.Why, s.Fix = joinWhy(fmt.Sprintf("bubblewrap does not work here: %s (%s)", why, strings.TrimSpace(words)), s.Why), fix
 	return s
-}
-
-// opening keeps the beginning of what a program writes.
-type opening struct{ b []byte }
-
-func (o *opening) Write(p []byte) (int, error) {
-	o.b = append(o.b, p[:min(len(p), 200-len(o.b))]...)
-	return len(p), nil
-}
-
-// line is the first line, as far as it was kept.
-func (o *opening) line() string {
-	first, _, _ := strings.Cut(strings.TrimSpace(string(o.b)), "\n")
-	return strings.ToValidUTF8(first, "?")
 }
 
 func joinWhy(a, b string) string {

@@ -13,8 +13,8 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/operator"
-	"waggle/operator/mail"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -383,7 +383,7 @@ func (b *board) explain(ctx context.Context, err error) error {
 }
 
 // clean makes typed text fit for a message.
-func clean(s string) string { return operator.Visible(mail.Cut(s, 40)) }
+func clean(s string) string { return operator.Visible(cut.Runes(s, 40)) }
 
 // near returns some ids of the list, for an error.
 func (b *board) near(ctx context.Context) []string {

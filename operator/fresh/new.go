@@ -12,6 +12,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/claude"
+	"waggle/internal/cut"
 	"waggle/operator"
 	"waggle/operator/draft"
 	"waggle/operator/process"
@@ -358,11 +359,7 @@ const maxSubject = 80
 
 func subject(task string) string {
 	line, _, _ := strings.Cut(task, "\n")
-	if rs := []rune(strings.TrimSpace(line)); len(rs) > maxSubject {
-		return string(rs[:maxSubject-1]) + "…"
-	} else {
-		return string(rs)
-	}
+	return cut.Runes(strings.TrimSpace(line), maxSubject)
 }
 
 // recruit joins a member. A derived name is free in this moment; when another process takes it

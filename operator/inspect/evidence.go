@@ -15,6 +15,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/claude/session"
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/mailbox"
@@ -483,7 +484,7 @@ func (k *probe) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
 
 // failedText names a task that failed, and says why.
 func failedText(t task.Task, why string) string {
-	what := operator.Visible(mail.Cut(t.Subject, 40)) + " (task " + string(t.ID) + ")"
+	what := operator.Visible(cut.Runes(t.Subject, 40)) + " (task " + string(t.ID) + ")"
 	if why == "" {
 		return what + " failed"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -297,7 +298,7 @@ func (o Operator) letter(s *operator.State, to protocol.Address, from, color str
 	if l.env.Summary == "" {
 		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
 	}
-	l.env.Summary = Cut(l.env.Summary, maxSummary)
+	l.env.Summary = cut.Runes(l.env.Summary, maxSummary)
 	if l.env, err = Extras(s, l.env, m); err != nil {
 		l.fail(Failed, err)
 		return l
@@ -353,12 +354,4 @@ func hinted(err error) error {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextSendMember.With()}
 	}
 	return err
-}
-
-// Cut shortens s to n characters.
-func Cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

@@ -460,19 +460,6 @@ func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"ééé", 3, "ééé"}, {"éééé", 3, "éé…"}} {
-		if got := mail.Cut(c.s, c.n); got != c.want {
-			t.Errorf("Cut(%q, %d) = %q, not %q", c.s, c.n, got, c.want)
-		}
-	}
-}
-
 func TestEntryOf(t *testing.T) {
 	t.Parallel()
 	env := protocol.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}

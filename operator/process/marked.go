@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/operator"
 	"waggle/spawn"
 )
@@ -73,14 +74,10 @@ const maxProgram = 200
 
 // program returns the command line of a process as one visible line.
 func program(argv []string) string {
-	text := operator.Visible(strings.Join(argv, " "))
-	switch {
-	case len(argv) == 0:
+	if len(argv) == 0 {
 		return "unknown program"
-	case len(text) > maxProgram:
-		return strings.ToValidUTF8(text[:maxProgram], "") + "…"
 	}
-	return text
+	return cut.Bytes(operator.Visible(strings.Join(argv, " ")), maxProgram)
 }
 
 // ownMarked lists the processes that carry a member's mark and are the member's, without holders of

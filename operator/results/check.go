@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -81,9 +82,9 @@ func (o Operator) prepareResult(ctx context.Context, w *work, result worktree.Tr
 	if err != nil {
 		return err
 	}
-	tail := &tail{to: mo.Output}
-	err = process.Of(o.Operator).PrepareResult(ctx, w.s, w.m, want, result.Path, tail, func(ctx context.Context, text, dir string, environ []string) error {
-		_, err := o.shell(ctx, w, result, Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, tail)
+	out := cmp.Or[io.Writer](mo.Output, io.Discard)
+	err = process.Of(o.Operator).PrepareResult(ctx, w.s, w.m, want, result.Path, out, func(ctx context.Context, text, dir string, environ []string) error {
+		_, err := o.shell(ctx, w, result, Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, out)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -119,10 +120,10 @@ func (o Operator) check(ctx context.Context, w *work, c Checked, tree worktree.T
 		return nil, nil
 	}
 	note(mo.Note, w, "check", c.Command)
-	tail, begun := &tail{to: mo.Output}, o.Minter.Now()
+	tail, begun := &cut.Tail{Max: 4 << 10}, o.Minter.Now()
 	var err error
-	c.Confined, err = o.shell(ctx, w, tree, Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}, mo, tail)
-	c.Tail, c.Took = strings.ToValidUTF8(tail.String(), "\uFFFD"), o.Minter.Now().Sub(begun)
+	c.Confined, err = o.shell(ctx, w, tree, Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}, mo, io.MultiWriter(tail, cmp.Or[io.Writer](mo.Output, io.Discard)))
+	c.Tail, c.Took = strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), o.Minter.Now().Sub(begun)
 	if err == nil {
 		return &c, nil
 	}
@@ -140,24 +141,3 @@ func (o Operator) check(ctx context.Context, w *work, c Checked, tree worktree.T
 	return &c, &operator.Error{Kind: operator.Failed, Op: op, Msg: fmt.Sprintf("the check failed (%v): %s", err, operator.Visible(c.Command)), Err: err,
 		Advice: "nothing was merged; it ran on the merged result, as it is when " + w.tree.From + " is merged in " + w.tree.Path}
 }
-
-// tail keeps the last bytes that are written, and passes all on.
-type tail struct {
-	to   io.Writer
-	last []byte
-}
-
-const tailBytes = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.last = append(t.last, p...)
-	if over := len(t.last) - tailBytes; over > 0 {
-		t.last = append(t.last[:0], t.last[over:]...)
-	}
-	if t.to == nil {
-		return len(p), nil
-	}
-	return t.to.Write(p)
-}
-
-func (t *tail) String() string { return string(t.last) }

@@ -256,28 +256,13 @@ func (it it2) run(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	out, said, err := runApart(ctx, it.env, it.program, args...)
 	if err != nil {
-		if text := strings.TrimSpace(said.String()); text != "" {
+		if text := strings.TrimSpace(string(said.Kept)); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
 		return "", fmt.Errorf("it2 %s: %w", strings.Join(args[:2], " "), errors.Join(ctx.Err(), err))
 	}
-	return out.String(), nil
+	return string(out.Kept), nil
 }
-
-// bounded keeps the first maxSaid bytes that are written to it, and drops the rest. It embeds no bytes.Buffer, whose
-// ReadFrom io.Copy would use.
-type bounded struct {
-	b    []byte
-	over bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), maxSaid-len(b.b))
-	b.b, b.over = append(b.b, p[:n]...), b.over || n < len(p)
-	return len(p), nil
-}
-
-func (b *bounded) String() string { return string(b.b) }
 
 // session is one of iTerm2's as it2 lists it; it says more.
 type session struct {

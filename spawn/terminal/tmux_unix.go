@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/spawn"
 )
 
@@ -367,8 +368,9 @@ const leaveWait = 500 * time.Millisecond
 
 // runApart runs a program apart, and returns what it printed and said. One that has ended well has, though its output stays
 // open.
-func runApart(ctx context.Context, env []string, program string, args ...string) (out, said bounded, err error) {
+func runApart(ctx context.Context, env []string, program string, args ...string) (out, said cut.Head, err error) {
 	cmd := apart(ctx, env, program, args...)
+	out.Max, said.Max = maxSaid, maxSaid
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err = cmd.Run(); errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
@@ -380,12 +382,12 @@ func runApart(ctx context.Context, env []string, program string, args ...string)
 // does not hold run.
 func (t tmux) run(ctx context.Context, args ...string) (string, error) {
 	out, said, err := runApart(ctx, t.env, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
-	text := strings.TrimSpace(said.String())
+	text := strings.TrimSpace(string(said.Kept))
 	switch {
-	case out.over:
+	case out.Over:
 		return "", fmt.Errorf("%s: tmux printed more than %d bytes", args[0], maxSaid)
 	case err == nil:
-		return out.String(), nil
+		return string(out.Kept), nil
 	case text != "":
 		return "", fmt.Errorf("%s: %s", args[0], text)
 	case ctx.Err() != nil:

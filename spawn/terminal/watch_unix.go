@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waggle/internal/cut"
 )
 
 // Watch calls on with the events of the panes of a tmux server, in order, until ctx ends (its
@@ -86,7 +88,7 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	defer leave()
 	cmd := apart(ctx, w.env, w.program, "-u", "-N", "-S", w.socket, "-C",
 		"attach-session", "-E", "-f", "read-only,no-output,ignore-size", "-t", session)
-	var said bounded
+	said := cut.Head{Max: maxSaid}
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -106,8 +108,8 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	leave()
 	_, _ = io.Copy(io.Discard, io.LimitReader(out, maxSaid)) // its farewell
 	_ = out.Close()
-	if werr := cmd.Wait(); err == nil && said.String() != "" {
-		err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), werr)
+	if werr := cmd.Wait(); err == nil && len(said.Kept) > 0 {
+		err = fmt.Errorf("%s: %w", strings.TrimSpace(string(said.Kept)), werr)
 	}
 	return c.looked, err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/json/jsonobj"
 )
 
@@ -218,10 +219,4 @@ func texts(o *jsonobj.Object, key string) (list []string) {
 }
 
 // clipped shortens what a server has written for an error.
-func clipped(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func clipped(s string) string { return cut.Valid(s, 100) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/face/mcp"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
@@ -117,23 +118,15 @@ func (d *desk) Brief(ctx context.Context) (mcp.Brief, error) {
 			if t, err = d.one(ctx, t.ID); err != nil {
 				return mcp.Brief{}, err
 			}
-			fmt.Fprintf(&b, "\nYour task %s (%s): %s\n%s\n", t.ID, t.Status, t.Subject, clip(t.Instructions, 1500))
+			fmt.Fprintf(&b, "\nYour task %s (%s): %s\n%s\n", t.ID, t.Status, t.Subject, cut.Runes(t.Instructions, 1500))
 		}
 	}
 	if why, err := inspect.Of(d.o.Operator).Why(ctx, string(d.team), string(d.self)); err == nil {
-		fmt.Fprintf(&b, "\nYou are %s: %s\n", why.State, clip(why.Why, 300))
+		fmt.Fprintf(&b, "\nYou are %s: %s\n", why.State, cut.Runes(why.Why, 300))
 	}
 	b.WriteString("\nMembers:\n")
 	for _, m := range ms {
 		fmt.Fprintf(&b, "- %s: %s\n", m.Name, m.State)
 	}
 	return mcp.Brief{Text: b.String()}, nil
-}
-
-// clip shortens a text to n characters.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/face/mcp"
 	"waggle/protocol"
 	"waggle/transport"
@@ -186,7 +187,7 @@ func (s *socket) Brief(ctx context.Context) (mcp.Brief, error) {
 		t.WriteString("Propose a plan before you change anything.\n")
 	}
 	if b.Task != nil {
-		fmt.Fprintf(&t, "\nYour task %s: %s\n%s\n", b.Task.ID, b.Task.Subject, clip(b.Task.Instructions, 2000))
+		fmt.Fprintf(&t, "\nYour task %s: %s\n%s\n", b.Task.ID, b.Task.Subject, cut.Runes(b.Task.Instructions, 2000))
 	}
 	fmt.Fprintf(&t, "\nMembers: %s\n", strings.Join(b.Members, ", "))
 	return mcp.Brief{Text: t.String()}, nil

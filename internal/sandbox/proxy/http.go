@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"waggle/internal/cut"
 )
 
 // ServeHTTP implements http.Handler: CONNECT makes a tunnel, http:// is forwarded, and
@@ -61,10 +63,7 @@ func phrase(text string) string {
 		}
 		return r
 	}, text)
-	if len(text) > maxPhrase {
-		text = strings.ToValidUTF8(text[:maxPhrase], "") + "…"
-	}
-	return text
+	return cut.Bytes(text, maxPhrase)
 }
 
 // request reads the target of an HTTP request.
