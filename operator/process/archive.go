@@ -106,7 +106,9 @@ func (o Operator) tell(ctx context.Context, s *operator.State) {
 // PutAway moves the files of an ended team into its archive, the task list as the record of its end
 // or the caller requires, and removes the sockets of its dead processes.
 func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (string, error) {
-	dropCgroups(s)
+	for _, m := range s.Lead.Members {
+		_ = dropCgroups(s, m) // those that are not empty stay
+	}
 	sockets := s.Dir.Sockets(o.RunPath())
 	if err := errors.Join(worker.RemoveBoxes(s.Dir.Path), worker.RemoveBoxes(sockets.Dir), sockets.Remove()); err != nil {
 		return "", err

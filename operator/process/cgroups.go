@@ -138,11 +138,7 @@ func DropLeft(s *operator.State) {
 		if m.Left == nil || s.Dropped[m.Instance] || m.Process != nil && !operator.Gone(m.Process.ID) {
 			continue
 		}
-		list, err := cgroupsOf(s, m)
-		for _, r := range list {
-			err = errors.Join(err, r.Drop())
-		}
-		if err != nil {
+		if dropCgroups(s, m) != nil {
 			continue // it contains a process: gc reports it
 		}
 		if s.Dropped == nil {
@@ -152,13 +148,12 @@ func DropLeft(s *operator.State) {
 	}
 }
 
-// dropCgroups removes the empty control groups of a team that has ended. One with a
-// process in it stays: the system refuses to remove it.
-func dropCgroups(s *operator.State) {
-	for _, m := range s.Lead.Members {
-		list, _ := cgroupsOf(s, m) // groups that cannot be read stay
-		for _, r := range list {
-			_ = r.Drop()
-		}
+// dropCgroups removes the empty control groups of a member. One with a process in it stays, as the system refuses to
+// remove it, and so does one that cannot be read: both are errors.
+func dropCgroups(s *operator.State, m *control.Member) error {
+	list, err := cgroupsOf(s, m)
+	for _, r := range list {
+		err = errors.Join(err, r.Drop())
 	}
+	return err
 }

@@ -287,12 +287,18 @@ func (o Operator) EndDamagedMembers(ctx context.Context, s *operator.State) erro
 
 // EndDamagedMember ends the processes of one member.
 func (o Operator) EndDamagedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	return o.endProcesses(ctx, s, m, o.Waits.Ladder())
+}
+
+// endProcesses ends the process of a member, step by step, unless it is inside another, and what the member has left.
+// It returns the hardest step.
+func (o Operator) endProcesses(ctx context.Context, s *operator.State, m *control.Member, g spawn.Grace) (rung string, err error) {
 	rung = spawn.RungGone
 	if m.Trust == record.FileTrust {
 		return rung, nil
 	}
 	if p := m.Process; p != nil && !p.ID.Inside {
-		if rung, err = spawn.StopTree(ctx, p.ID, o.Waits.Ladder()); err != nil {
+		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
 			return "", notOurs(m, err)
 		}
 	}

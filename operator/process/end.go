@@ -271,6 +271,7 @@ var errNoTerminal = errors.New("it has no terminal")
 // mark below another program is kept and noted. Holders of terminals end by themselves after their
 // process.
 func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	const why = "it was left behind by its member, which ends"
 	rung = spawn.RungGone
 	if m.Trust == record.FileTrust {
 		return rung, nil
@@ -279,12 +280,12 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 		return rung, err
 	}
 	defer func() { // last: it kills without a grace
-		r, cerr := o.endCgroup(ctx, s, m, "it was left behind by its member, which ends")
+		r, cerr := o.endCgroup(ctx, s, m, why)
 		rung, err = spawn.Harder(rung, r), errors.Join(err, cerr)
 	}()
 	const rounds = 3 // a process that is being ended may start another
 	for range rounds {
-		left, err := o.ownMarked(s, m)
+		left, err := o.ownMarked(s, m, spawn.AllMarked)
 		if len(left) == 0 || err != nil {
 			return rung, err
 		}
@@ -292,10 +293,7 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 		var wg sync.WaitGroup
 		for i, p := range left {
 			wg.Go(func() {
-				rungs[i], errs[i] = spawn.StopTree(ctx, p.ID, leftovers)
-				if errs[i] == nil && rungs[i] != spawn.RungGone {
-					sweptOff(s, string(m.Name), p.ID.PID, program(p.Argv), "it was left behind by its member, which ends")
-				}
+				rungs[i], errs[i] = endLeft(ctx, s, m, p.ID, p.Argv, leftovers, why)
 			})
 		}
 		wg.Wait()
@@ -307,23 +305,4 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 		}
 	}
 	return rung, nil
-}
-
-// marked lists the processes with the mark of a member, without holders of terminals.
-func (o Operator) marked(s *operator.State, m *control.Member) (found []spawn.Marked, err error) {
-	all, err := spawn.AllMarked()
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil // this system does not show marks
-	}
-	if err != nil {
-		return nil, err
-	}
-	held, err := o.Terminals(s)
-	for _, p := range all {
-		holds := slices.ContainsFunc(held, func(h terminal.Held) bool { return h.Place.Holder != nil && *h.Place.Holder == p.ID })
-		if p.Owner == owner(s, m.Instance) && !holds {
-			found = append(found, p)
-		}
-	}
-	return found, err
 }

@@ -14,7 +14,6 @@ import (
 
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/commands"
 	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -387,7 +386,7 @@ func (c *collector) process(s *operator.State, m *control.Member, kind string, i
 // commands of a dead process left behind. Processes below a living process of a member that may
 // continue are in use. A process that only carries the mark is kept.
 func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
-	recorded, err := c.o.recorded(s)
+	recorded, _, err := c.o.recorded(s)
 	for _, m := range s.Lead.Members {
 		err = errors.Join(err, c.groups(s, m))
 	}
@@ -424,14 +423,10 @@ func (c *collector) groups(s *operator.State, m *control.Member) error {
 	if m.Process == nil || m.Channel != "" || !operator.Gone(m.Process.ID) {
 		return nil
 	}
-	tools, err := commands.Tools(s.Dir, m.Instance)
-	for _, t := range tools {
-		live, lerr := spawn.GroupOf(t.ID)
-		err = errors.Join(err, lerr)
-		for _, id := range live {
-			c.process(s, m, GarbageCommand, id, fmt.Sprintf("it is in the group of a command whose worker, pid %d, is dead", m.Process.ID.PID),
-				func(context.Context) bool { return operator.Gone(m.Process.ID) })
-		}
+	ids, err := inGroups(s, m)
+	for _, id := range ids {
+		c.process(s, m, GarbageCommand, id, fmt.Sprintf("it is in the group of a command whose worker, pid %d, is dead", m.Process.ID.PID),
+			func(context.Context) bool { return operator.Gone(m.Process.ID) })
 	}
 	return err
 }

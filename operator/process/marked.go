@@ -1,7 +1,9 @@
 package process
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"waggle/control"
@@ -10,10 +12,9 @@ import (
 	"waggle/spawn"
 )
 
-// recorded lists the recorded processes of a team: those of its members, the holders of their
-// terminals, and the one that leads. Processes below them are the team's.
-func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
-	var ids []spawn.Identity
+// recorded lists the recorded processes of a team: those of its members, the one that leads, and the
+// holders of its terminals, also by themselves. Processes below them are the team's.
+func (o Operator) recorded(s *operator.State) (ids, holders []spawn.Identity, err error) {
 	for _, m := range s.Lead.Members {
 		if m.Process != nil && !m.Process.ID.Theirs {
 			ids = append(ids, m.Process.ID)
@@ -25,10 +26,10 @@ func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
 	held, err := o.Terminals(s)
 	for _, h := range held {
 		if h.Place.Holder != nil {
-			ids = append(ids, *h.Place.Holder)
+			holders = append(holders, *h.Place.Holder)
 		}
 	}
-	return ids, err
+	return append(ids, holders...), holders, err
 }
 
 // Sweeps sets the function that gets the notes of a team's sweeps. Several goroutines may call it.
@@ -80,20 +81,35 @@ func program(argv []string) string {
 	return cut.Bytes(operator.Visible(strings.Join(argv, " ")), maxProgram)
 }
 
-// ownMarked lists the processes that carry a member's mark and are the member's, without holders of
-// terminals; it notes those that are not.
-func (o Operator) ownMarked(s *operator.State, m *control.Member) (own []spawn.Marked, err error) {
-	all, err := o.marked(s, m)
-	if err != nil || len(all) == 0 {
+// markedOf returns those of the marked processes that carry a member's mark: its own, and the others, which are not to
+// be ended. Holders of terminals are left out: they end by themselves after their process.
+func (o Operator) markedOf(s *operator.State, m *control.Member, marked []spawn.Marked) (own, others []spawn.Marked, err error) {
+	recorded, holders, err := o.recorded(s)
+	for _, p := range marked {
+		switch {
+		case p.Owner != owner(s, m.Instance) || slices.Contains(holders, p.ID):
+		case p.Ours(recorded...):
+			own = append(own, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	return own, others, err
+}
+
+// ownMarked lists a member's own of the marked processes of list, and notes those that only carry its mark. There is
+// none where the system does not show marks.
+func (o Operator) ownMarked(s *operator.State, m *control.Member, list func() ([]spawn.Marked, error)) ([]spawn.Marked, error) {
+	all, err := list()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	recorded, err := o.recorded(s)
-	for _, p := range all {
-		if p.Ours(recorded...) {
-			own = append(own, p)
-		} else {
-			leftAlone(s, string(m.Name), p)
-		}
+	own, others, err := o.markedOf(s, m, all)
+	for _, p := range others {
+		leftAlone(s, string(m.Name), p)
 	}
 	return own, err
 }

@@ -216,19 +216,11 @@ func (st *stopping) climb(ctx context.Context) (rung string, err error) {
 	if st.m.Trust == record.FileTrust || p != nil && p.ID.Inside {
 		return spawn.RungGone, nil
 	}
-	rung = spawn.RungGone
-	if p != nil {
-		g := st.o.Waits.Ladder()
-		g.Input = func(ctx context.Context) error { return st.o.closeInput(ctx, st.s, p.ID) }
-		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
-			return "", notOurs(st.m, err)
-		}
-	}
-	rest, err := st.o.endMarked(ctx, st.s, st.m)
-	if err != nil {
+	g := st.o.Waits.Ladder()
+	g.Input = func(ctx context.Context) error { return st.o.closeInput(ctx, st.s, p.ID) }
+	if rung, err = st.o.endProcesses(ctx, st.s, st.m, g); err != nil {
 		return "", err
 	}
-	rung = spawn.Harder(rung, rest)
 	_, err = st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stopped(st.m, rung), nil })
 	return rung, err
 }

@@ -19,61 +19,59 @@ type LeftTool struct {
 	Argv string `json:"argv"`
 }
 
-// LeftTools lists the commands that a member's dead processes left running: those in their recorded
-// groups, and those with the mark of a command whose worker is dead and was the member's.
-func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []LeftTool, err error) {
+// inGroups lists the running processes in the recorded groups of a member's commands.
+func inGroups(s *operator.State, m *control.Member) (ids []spawn.Identity, err error) {
 	tools, err := commands.Tools(s.Dir, m.Instance)
 	for _, t := range tools {
 		live, lerr := spawn.GroupOf(t.ID)
-		err = errors.Join(err, lerr)
-		for _, id := range live {
-			signs = append(signs, LeftTool{id.PID, program(spawn.Argv(id.PID))})
-		}
+		ids, err = append(ids, live...), errors.Join(err, lerr)
 	}
-	recorded, rerr := o.recorded(s)
-	for _, p := range marked {
-		_, orphan := p.Orphan()
+	return ids, err
+}
+
+// LeftTools lists the commands that a member's dead processes left running: those in their recorded
+// groups, and those with the mark of a command whose worker is dead and was the member's.
+func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []LeftTool, err error) {
+	ids, err := inGroups(s, m)
+	for _, id := range ids {
+		signs = append(signs, LeftTool{id.PID, program(spawn.Argv(id.PID))})
+	}
+	own, _, rerr := o.markedOf(s, m, marked)
+	for _, p := range own {
 		known := slices.ContainsFunc(signs, func(t LeftTool) bool { return t.PID == p.ID.PID })
-		if orphan && !known && p.Owner == owner(s, m.Instance) && p.Ours(recorded...) {
+		if _, orphan := p.Orphan(); orphan && !known {
 			signs = append(signs, LeftTool{p.ID.PID, program(p.Argv)})
 		}
 	}
 	return signs, errors.Join(err, rerr)
 }
 
-// swept is a process and its command line.
-type swept struct {
-	id   spawn.Identity
-	argv string
-}
-
-// belowIt lists the descendants of a process, which end with it. A process that cannot be read is
-// left out.
-func belowIt(pid int) []swept {
-	ids, _ := spawn.Descendants(pid) // a command that has ended has none
-	var out []swept
-	for _, id := range ids {
-		out = append(out, swept{id, program(spawn.Argv(id.PID))})
+// endLeft ends a process that a member has left running and what is below it, and notes why.
+func endLeft(ctx context.Context, s *operator.State, m *control.Member, id spawn.Identity, argv []string, g spawn.Grace, why string) (rung string, err error) {
+	rung, err = spawn.StopTree(ctx, id, g)
+	if err == nil && rung != spawn.RungGone {
+		sweptOff(s, string(m.Name), id.PID, program(argv), why)
 	}
-	return out
+	return rung, err
 }
 
 // endGroups ends the processes in the recorded groups of a member's commands.
 func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	const why = "its worker has died, and its member ends"
 	rung = spawn.RungGone
 	tools, err := commands.Tools(s.Dir, m.Instance)
 	errs := []error{err}
 	for _, t := range tools {
-		ended := belowIt(t.ID.PID)
-		r, err := spawn.StopTree(ctx, t.ID, leftovers)
+		below, _ := spawn.Descendants(t.ID.PID) // a command that has ended has none
+		argv := map[int]string{}
+		for _, id := range below {
+			argv[id.PID] = program(spawn.Argv(id.PID))
+		}
+		r, err := endLeft(ctx, s, m, t.ID, t.Argv, leftovers, why)
 		rung = spawn.Harder(rung, r)
-		if err == nil && r != spawn.RungGone {
-			const why = "its worker has died, and its member ends"
-			sweptOff(s, string(m.Name), t.ID.PID, program(t.Argv), why)
-			for _, p := range ended {
-				if !p.id.Alive() {
-					sweptOff(s, string(m.Name), p.id.PID, p.argv, why)
-				}
+		for _, id := range below { // they end with it
+			if err == nil && r != spawn.RungGone && !id.Alive() {
+				sweptOff(s, string(m.Name), id.PID, argv[id.PID], why)
 			}
 		}
 		if err == nil {
@@ -90,46 +88,33 @@ func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.M
 // groups and by their marks, before the member is restarted: both would change the same files. It
 // does not touch the commands of a running worker.
 func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Member) error {
+	const why = "its worker has died, and its member starts again"
+	end := func(id spawn.Identity, argv []string) error {
+		_, err := endLeft(ctx, s, m, id, argv, inTheWay, why)
+		if err != nil {
+			err = fmt.Errorf("its tool %d (%s) still runs: %w", id.PID, program(argv), err)
+		}
+		return err
+	}
 	tools, err := commands.Tools(s.Dir, m.Instance)
 	errs := []error{err}
 	for _, t := range tools {
 		if !operator.Gone(m.Process.ID) {
 			return errors.New("it runs by now")
 		}
-		rung, err := spawn.StopTree(ctx, t.ID, inTheWay)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", t.ID.PID, program(t.Argv), err))
-			continue
+		err := end(t.ID, t.Argv)
+		if err == nil {
+			err = t.Forget()
 		}
-		if rung != spawn.RungGone {
-			sweptOff(s, string(m.Name), t.ID.PID, program(t.Argv), "its worker has died, and its member starts again")
-		}
-		errs = append(errs, t.Forget())
+		errs = append(errs, err)
 	}
-	marked, err := spawn.AllMarked()
-	if errors.Is(err, errors.ErrUnsupported) {
-		return errors.Join(errs...)
-	}
-	recorded, rerr := o.recorded(s)
-	errs = append(errs, err, rerr)
-	for _, p := range marked {
-		if _, orphan := p.Orphan(); !orphan || p.Owner != owner(s, m.Instance) {
-			continue
-		}
-		if !p.Ours(recorded...) {
-			leftAlone(s, string(m.Name), p)
-			continue
-		}
-		rung, err := spawn.StopTree(ctx, p.ID, inTheWay)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", p.ID.PID, program(p.Argv), err))
-		} else if rung != spawn.RungGone {
-			sweptOff(s, string(m.Name), p.ID.PID, program(p.Argv), "its worker has died, and its member starts again")
-		}
-	}
-	_, err = o.endCgroup(ctx, s, m, "its worker has died, and its member starts again")
+	own, err := o.ownMarked(s, m, func() ([]spawn.Marked, error) { return spawn.Orphans(nil) })
 	errs = append(errs, err)
-	return errors.Join(errs...)
+	for _, p := range own {
+		errs = append(errs, end(p.ID, p.Argv))
+	}
+	_, err = o.endCgroup(ctx, s, m, why)
+	return errors.Join(append(errs, err)...)
 }
 
 // ToolsText describes the commands that still run.
