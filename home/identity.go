@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/record"
@@ -50,11 +50,7 @@ func (d Dir) identify(root string, team protocol.TeamName) error {
 	if _, err := os.Lstat(d.Identity()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	data, err := jsonobj.Marshal(maker{V: 1, Team: team, Root: root, UID: d.UID})
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(d.Identity(), append(data, '\n'), atomicfile.Options{Sync: atomicfile.SyncData})
+	return jsonfile.WriteLine(d.Identity(), maker{V: 1, Team: team, Root: root, UID: d.UID}, atomicfile.Options{Sync: atomicfile.SyncData})
 }
 
 // whose returns the team of a directory and the beginning of its leader's journal; nil without an
@@ -123,12 +119,8 @@ func starved(err error) bool {
 // others lists the other sources for the team of a directory.
 func others(dir string) (ways []func() (*opened, error)) {
 	ways = append(ways, func() (*opened, error) {
-		data, err := atomicfile.ReadFile(Dir{Path: dir}.Identity(), atomicfile.Options{MaxSize: maxIdentity})
-		if err != nil {
-			return nil, err
-		}
 		var m maker
-		if err := json.Unmarshal(data, &m); err != nil {
+		if err := jsonfile.Read(Dir{Path: dir}.Identity(), &m, maxIdentity); err != nil {
 			return nil, err
 		}
 		o := &opened{}

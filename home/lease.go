@@ -2,13 +2,13 @@ package home
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonfile"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -94,9 +94,8 @@ func (d Dir) Dislodge(now time.Time) error {
 
 // leads is the process that has said that it leads, beside the journal.
 func (d Dir) leads() (spawn.Identity, bool) {
-	b, err := atomicfile.ReadFile(d.leading(), atomicfile.Options{MaxSize: maxStarted})
 	var s Started
-	if err != nil || json.Unmarshal(b, &s) != nil || s.Instance != "" {
+	if jsonfile.Read(d.leading(), &s, maxStarted) != nil || s.Instance != "" {
 		return spawn.Identity{}, false
 	}
 	return s.ID, s.ID.PID > 0

@@ -1,7 +1,6 @@
 package home
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,7 @@ import (
 	"strings"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/journal"
 	"waggle/protocol"
 	"waggle/record"
@@ -38,15 +37,11 @@ func (d Dir) NoteStarted(s Started) error {
 	if err := os.MkdirAll(d.started(), 0o700); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	b, err := jsonobj.Marshal(s)
-	if err != nil {
-		return err
-	}
 	path := d.leading()
 	if s.Instance != "" {
 		path = filepath.Join(d.started(), string(s.Instance)+".json")
 	}
-	return atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{Aside: d.Quarantine()})
+	return jsonfile.WriteLine(path, s, atomicfile.Options{Aside: d.Quarantine()})
 }
 
 // Started lists the records that the processes of a team have written of themselves. A record that
@@ -57,9 +52,8 @@ func (d Dir) Started() (all []Started, err error) {
 		return nil, nil
 	}
 	for _, e := range ents {
-		b, err := atomicfile.ReadFile(filepath.Join(d.started(), e.Name()), atomicfile.Options{MaxSize: maxStarted})
 		var s Started
-		if err == nil && strings.HasSuffix(e.Name(), ".json") && json.Unmarshal(b, &s) == nil && s.ID.PID > 0 {
+		if strings.HasSuffix(e.Name(), ".json") && jsonfile.Read(filepath.Join(d.started(), e.Name()), &s, maxStarted) == nil && s.ID.PID > 0 {
 			all = append(all, s)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (o Operator) Terminals(s *State) ([]terminal.Held, error) {
 	for {
 		list, err := terminal.List(s.Dir.Processes())
-		var bad *terminal.RecordError
+		var bad *atomicfile.RecordError
 		if !errors.As(err, &bad) {
 			return list, err
 		}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 )
 
 // SocketDirs are the directories of a team's sockets and of their keys. Both are private (0700) and
@@ -64,11 +64,7 @@ func NewToken(rand io.Reader) (string, error) {
 }
 
 func (p SocketDirs) writeKey(name string, k key) error {
-	data, err := jsonobj.Marshal(k)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(p.key(name), data, atomicfile.Options{Aside: p.Keys})
+	return jsonfile.Write(p.key(name), k, atomicfile.Options{Aside: p.Keys})
 }
 
 // maxKey is the size up to which a key file is read.

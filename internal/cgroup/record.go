@@ -53,7 +53,7 @@ func (r *Record) save(dir string) error {
 
 // Records lists the groups of a member below a team's directory of the state. Those
 // whose path is not what their name calls for are errors beside the others, each a
-// *RecordError.
+// *atomicfile.RecordError.
 func Records(dir, member string) (all []Record, err error) {
 	ents, err := os.ReadDir(recordsDir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,14 +78,11 @@ func Records(dir, member string) (all []Record, err error) {
 
 func load(dir, name string) (r Record, err error) {
 	r.file = filepath.Join(recordsDir(dir), name)
-	data, err := atomicfile.ReadFile(r.file, atomicfile.Options{MaxSize: 16 << 10})
-	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return r, &RecordError{r.file, err}
-	}
+	data, err := atomicfile.ReadRecord(r.file, atomicfile.Options{MaxSize: 16 << 10})
 	if err != nil {
 		return r, err
 	}
-	none := &RecordError{r.file, errors.New("it is no record of a control group")}
+	none := &atomicfile.RecordError{Path: r.file, Err: errors.New("it is no record of a control group")}
 	f, who := strings.Split(string(data), "\n"), strings.Split(name, ".")
 	if len(f) != 4 || len(who) != 3 || !filepath.IsAbs(f[2]) {
 		return r, none
@@ -101,16 +98,6 @@ func load(dir, name string) (r Record, err error) {
 	}
 	return r, nil
 }
-
-// RecordError reports a record that is none: it will not become readable.
-type RecordError struct {
-	Path string
-	Err  error
-}
-
-func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
-
-func (e *RecordError) Unwrap() error { return e.Err }
 
 // Forget removes the record of a group that is gone.
 func (r Record) Forget() error {

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,7 @@ import (
 	"waggle/agent"
 	"waggle/home"
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -54,8 +53,7 @@ func Tools(dir home.Dir, i record.Instance) ([]Tool, error) {
 			continue
 		}
 		t := Tool{path: filepath.Join(dir.Tools(), e.Name())}
-		b, err := atomicfile.ReadFile(t.path, atomicfile.Options{MaxSize: maxTool})
-		if err == nil && json.Unmarshal(b, &t) == nil && t.ID.PID > 1 {
+		if jsonfile.Read(t.path, &t, maxTool) == nil && t.ID.PID > 1 {
 			tools = append(tools, t)
 		}
 	}
@@ -103,12 +101,9 @@ func (c Exec) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, error) {
 			begun(id)
 		}
 		t.ID = id
-		b, err := jsonobj.Marshal(t)
+		err := os.MkdirAll(c.dir.Tools(), 0o700)
 		if err == nil {
-			err = os.MkdirAll(c.dir.Tools(), 0o700)
-		}
-		if err == nil {
-			err = atomicfile.WriteFile(t.path, b, atomicfile.Options{})
+			err = jsonfile.Write(t.path, t, atomicfile.Options{})
 		}
 		c.warn("the process group of a command is not on record", err)
 	}

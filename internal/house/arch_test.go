@@ -70,6 +70,7 @@ var archRows = map[string]archRow{
 	"boxes":                          {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":                      {2, "senders; the file sender is a mailbox"},
 	"internal/cmdline":               {0, "what a command line would do; policy judges it"},
+	"internal/json/jsonfile":         {1, "whole files of JSON; it does not know whose"},
 	"internal/json/jsonc":            {1, "JSON with comments and the place of every value; it does not know whose"},
 	"internal/claude/claudeaccount":  {4, "where the Claude Code client keeps its configuration, sessions and login; what of it a sandbox has"},
 	"internal/claude/elicitation":    {4, "what a server of the Model Context Protocol asks a person; it knows no client"},

@@ -2,7 +2,6 @@ package notice
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 )
 
 // Wait is one request that waits for the person.
@@ -210,10 +209,8 @@ func (b *Book) kept() keptFile {
 
 // kept reads what was told of a team. A file that cannot be read says nothing.
 func (n *Notifier) kept(team string) (k keptFile) {
-	if path := n.path(team); path != "" {
-		if b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20}); err != nil || json.Unmarshal(b, &k) != nil {
-			return keptFile{}
-		}
+	if path := n.path(team); path != "" && jsonfile.Read(path, &k, 1<<20) != nil {
+		return keptFile{}
 	}
 	return k
 }
@@ -221,9 +218,7 @@ func (n *Notifier) kept(team string) (k keptFile) {
 // keep writes what was told of a team. Without the file a next process tells once more.
 func (n *Notifier) keep(team string, k keptFile) {
 	if path := n.path(team); path != "" {
-		if b, err := jsonobj.Marshal(k); err == nil {
-			_ = atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{})
-		}
+		_ = jsonfile.WriteLine(path, k, atomicfile.Options{})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/journal"
 	"waggle/machine"
 	"waggle/record"
@@ -114,11 +114,7 @@ func (f *Follower) member(ctx context.Context, i record.Instance) (err error) {
 
 // note remembers how far was told.
 func (f *Follower) note() error {
-	b, err := jsonobj.Marshal(f.told)
-	if err == nil {
-		err = atomicfile.WriteFile(f.o.Cursor, append(b, '\n'), atomicfile.Options{})
-	}
-	if err != nil {
+	if err := jsonfile.WriteLine(f.o.Cursor, f.told, atomicfile.Options{}); err != nil {
 		return fmt.Errorf("telemetry: %w", err)
 	}
 	return nil

@@ -2,7 +2,6 @@ package mail
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,7 @@ import (
 	"path/filepath"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/protocol"
@@ -76,10 +75,12 @@ func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 	if so.CertFile != "" {
 		e.URL = "https://" + ln.Addr().String()
 	}
-	if err := writeEndpoint(place, e); err != nil {
+	if err := jsonfile.Write(place, e, atomicfile.Options{}); err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	defer func() { err = errors.Join(err, writeEndpoint(place, Endpoint{V: 1, Token: e.Token})) }()
+	defer func() {
+		err = errors.Join(err, jsonfile.Write(place, Endpoint{V: 1, Token: e.Token}, atomicfile.Options{}))
+	}()
 	h := transport.NewWeb(transport.WebOptions{Host: endpointHost{o, so.Team}, Token: e.Token, Now: o.Minter.Now, Names: so.Names})
 	if so.Ready != nil {
 		so.Ready(e)
@@ -106,26 +107,14 @@ func (o Operator) endpoint(anew bool) (Endpoint, error) {
 const maxEndpoint = 64 << 10
 
 func (o Operator) readEndpoint() (Endpoint, error) {
-	data, err := atomicfile.ReadFile(o.Home.Endpoint(), atomicfile.Options{MaxSize: maxEndpoint})
-	if err != nil {
-		return Endpoint{}, err
-	}
 	var e Endpoint
-	if err := json.Unmarshal(data, &e); err != nil {
-		return Endpoint{}, fmt.Errorf("%s: %w", o.Home.Endpoint(), err)
+	if err := jsonfile.Read(o.Home.Endpoint(), &e, maxEndpoint); err != nil {
+		return Endpoint{}, err
 	}
 	if e.V != 1 {
 		return Endpoint{}, fmt.Errorf("%s: version %d is not known here", o.Home.Endpoint(), e.V)
 	}
 	return e, nil
-}
-
-func writeEndpoint(path string, e Endpoint) error {
-	data, err := jsonobj.Marshal(e)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, data, atomicfile.Options{})
 }
 
 // Endpoint returns the address of this STATE's endpoint. An entry of a killed process does not

@@ -23,7 +23,7 @@ const cgroupEnd = 3 * time.Second
 // removed groups it keeps one: it tells gc that every process of the member was in such a group.
 func cgroupsOf(s *operator.State, m *control.Member) (left []cgroup.Record, err error) {
 	all, err := cgroup.Records(s.Dir.Path, string(m.Instance))
-	for bad := (*cgroup.RecordError)(nil); errors.As(err, &bad); { // it names no group
+	for bad := (*atomicfile.RecordError)(nil); errors.As(err, &bad); { // it names no group
 		if _, err = atomicfile.SetAside(bad.Path, s.Dir.Quarantine(), s.JournalOptions.Now()); err == nil {
 			all, err = cgroup.Records(s.Dir.Path, string(m.Instance))
 		}

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonfile"
 	"waggle/internal/json/jsonobj"
 	"waggle/protocol"
 	"waggle/record"
@@ -365,11 +366,7 @@ func (s Store) lock(ctx context.Context) (release func() error, err error) {
 }
 
 func (s Store) write(p Proposal) error {
-	b, err := jsonobj.MarshalIndent(p)
-	if err == nil {
-		err = atomicfile.WriteFile(s.path(p.ID), append(b, '\n'), atomicfile.Options{Perm: 0o600, Sync: atomicfile.SyncFull})
-	}
-	if err != nil {
+	if err := jsonfile.WriteIndent(s.path(p.ID), p, atomicfile.Options{Perm: 0o600, Sync: atomicfile.SyncFull}); err != nil {
 		return fmt.Errorf("proposals: %w", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
@@ -151,24 +150,16 @@ func hashToken(secret string) string {
 func tokenPath(dir, hash string) string { return filepath.Join(dir, hash[:32]+".json") }
 
 func writeToken(dir string, t joinToken) error {
-	data, err := jsonobj.Marshal(t)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(tokenPath(dir, t.SHA256), data, atomicfile.Options{Sync: atomicfile.SyncData})
+	return jsonfile.Write(tokenPath(dir, t.SHA256), t, atomicfile.Options{Sync: atomicfile.SyncData})
 }
 
 // maxTokenFile is the size up to which a token's file is read.
 const maxTokenFile = 1 << 20
 
 func readToken(path string) (joinToken, error) {
-	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxTokenFile})
-	if err != nil {
-		return joinToken{}, err
-	}
 	var t joinToken
-	if err := json.Unmarshal(data, &t); err != nil {
-		return joinToken{}, fmt.Errorf("%s: %w", path, err)
+	if err := jsonfile.Read(path, &t, maxTokenFile); err != nil {
+		return joinToken{}, err
 	}
 	if t.V != 1 {
 		return joinToken{}, fmt.Errorf("%s: version %d is not known here", path, t.V)

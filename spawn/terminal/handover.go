@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/spawn"
 )
 
@@ -251,40 +250,12 @@ func (h Held) Close(ctx context.Context, program string, env []string) error {
 	return nil
 }
 
-func writeJSON(path string, v any) error {
-	data, err := jsonobj.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, data, atomicfile.Options{})
-}
+func writeJSON(path string, v any) error { return jsonfile.Write(path, v, atomicfile.Options{}) }
 
 // maxHandover bounds what is read: an environment is at most a few megabytes.
 const maxHandover = 16 << 20
 
-func readJSON(path string, v any) error {
-	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxHandover})
-	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return &RecordError{path, err}
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return &RecordError{path, err}
-	}
-	return nil
-}
-
-// RecordError reports a record that is none: it will not become readable.
-type RecordError struct {
-	Path string
-	Err  error
-}
-
-func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
-
-func (e *RecordError) Unwrap() error { return e.Err }
+func readJSON(path string, v any) error { return jsonfile.ReadRecord(path, v, maxHandover) }
 
 // Record is the file that this was read from.
 func (h Held) Record() string { return h.paths.hold() }

@@ -1,15 +1,11 @@
 package claudesettings
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"waggle/internal/fs/atomicfile"
 )
 
 // Installs lists the settings files of all clients in which an install by program, a path without
@@ -25,13 +21,9 @@ func (s Store) Installs(program string) ([]string, error) {
 		if !strings.HasSuffix(path, ".json") {
 			continue
 		}
-		b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxRecord})
+		r, err := read(path)
 		if err != nil {
 			return nil, err
-		}
-		var r Record
-		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 		if !leads(r.Program, program) {
 			continue

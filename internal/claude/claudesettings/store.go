@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,7 @@ import (
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonc"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 )
 
 // Store remembers what an install found and wrote. Dir is private (STATE/hooks).
@@ -52,21 +51,26 @@ func (s Store) name(real, suffix string) string {
 // record is what an install of this file left, nil without one. real is behind all links.
 func (s Store) record(real string) (*Record, error) {
 	path := s.name(real, ".json")
-	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxRecord})
+	r, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var r Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
 	if r.V != 1 || r.Path != real {
 		return nil, fmt.Errorf("read %s: it is no record of version 1 of %s", path, real)
 	}
 	return &r, nil
+}
+
+// read reads the record at a path.
+func read(path string) (r Record, err error) {
+	err = jsonfile.Read(path, &r, maxRecord)
+	if bad, ok := errors.AsType[*atomicfile.RecordError](err); ok {
+		err = fmt.Errorf("read %w", bad)
+	}
+	return r, err
 }
 
 // keep writes a record, and removes it when it is nil.
@@ -78,11 +82,7 @@ func (s Store) keep(real string, r *Record) error {
 		}
 		return nil
 	}
-	b, err := jsonobj.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull, MaxSize: maxRecord})
+	return jsonfile.WriteLine(path, r, atomicfile.Options{Sync: atomicfile.SyncFull, MaxSize: maxRecord})
 }
 
 // lock keeps other installs of the same file out.

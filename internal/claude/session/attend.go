@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/json/jsonfile"
 	"waggle/internal/json/jsonobj"
 )
 
@@ -156,9 +157,6 @@ func (s Store) SetAway(ctx context.Context, a Away) (changed bool, err error) {
 	if err != nil || a.same(was) {
 		return false, err
 	}
-	b, err := jsonobj.MarshalIndent(a)
-	if err == nil {
-		err = atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{Perm: 0o600})
-	}
+	err = jsonfile.WriteIndent(path, a, atomicfile.Options{Perm: 0o600})
 	return err == nil, err
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/policy"
 )
 
@@ -79,11 +79,7 @@ func (s Store) EditRules(ctx context.Context, change func(*Rules) error) (r Rule
 	if err = change(&r); err != nil {
 		return r, err
 	}
-	b, err := jsonobj.MarshalIndent(r)
-	if err != nil {
-		return r, err
-	}
-	if err = atomicfile.WriteFile(s.rulesPath(), append(b, '\n'), atomicfile.Options{Perm: 0o600}); err != nil {
+	if err = jsonfile.WriteIndent(s.rulesPath(), r, atomicfile.Options{Perm: 0o600}); err != nil {
 		return r, fmt.Errorf("rules for sessions: %w", err)
 	}
 	return r, nil

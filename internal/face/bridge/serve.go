@@ -17,7 +17,7 @@ import (
 
 	"waggle/home"
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/protocol"
@@ -74,7 +74,7 @@ func Serve(ctx context.Context, op operator.Operator, team protocol.TeamName, o 
 		return errors.Join(fmt.Errorf("bridge: token: %w", err), listener.Close())
 	}
 	e := Endpoint{V: version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: hex.EncodeToString(secret), PID: op.PID}
-	if err := publish(dir, e); err != nil {
+	if err := jsonfile.WriteIndent(dir.BridgeEndpoint(), e, atomicfile.Options{}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
@@ -169,14 +169,6 @@ func place(ctx context.Context, op operator.Operator, team protocol.TeamName) (h
 		return home.Dir{}, err
 	}
 	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
-}
-
-func publish(dir home.Dir, e Endpoint) error {
-	data, err := jsonobj.MarshalIndent(e)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(dir.BridgeEndpoint(), append(data, '\n'), atomicfile.Options{})
 }
 
 // listen opens a port that only this machine reaches.

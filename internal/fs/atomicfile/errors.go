@@ -52,3 +52,13 @@ func round(d time.Duration) time.Duration {
 	}
 	return d.Round(100 * time.Millisecond)
 }
+
+// RecordError reports a file that is not what it should be: it will not become readable.
+type RecordError struct {
+	Path string
+	Err  error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *RecordError) Unwrap() error { return e.Err }

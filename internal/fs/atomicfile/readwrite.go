@@ -19,6 +19,16 @@ func ReadFile(path string, o Options) ([]byte, error) {
 	return data, err
 }
 
+// ReadRecord is ReadFile of a file that the caller sets aside when it is no record: what is not a regular file, or too
+// large, is a *RecordError.
+func ReadRecord(path string, o Options) ([]byte, error) {
+	data, err := ReadFile(path, o)
+	if errors.Is(err, ErrNotRegular) || errors.Is(err, ErrTooLarge) {
+		err = &RecordError{path, err}
+	}
+	return data, err
+}
+
 // ReadIdentified is ReadFile that also returns the identity of what was read: as
 // long as Identify returns the same, reading again gives the same bytes. The
 // identity is zero, which equals no file's, when the file changed so lately that

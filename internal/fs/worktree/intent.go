@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 	"waggle/spawn"
 )
 
@@ -125,7 +125,7 @@ func readIntent(path string) (*Intent, error) {
 	}
 	i := &Intent{}
 	if err := json.Unmarshal(b, i); err != nil {
-		return nil, &RecordError{path, err}
+		return nil, &atomicfile.RecordError{Path: path, Err: err}
 	}
 	if i.V != recordVersion {
 		return nil, fmt.Errorf("%s has version %d, and this program knows %d", path, i.V, recordVersion)
@@ -137,10 +137,7 @@ func readIntent(path string) (*Intent, error) {
 func (s Store) putIntent(i *Intent) error {
 	err := os.MkdirAll(s.intents(), 0o700)
 	if err == nil {
-		var b []byte
-		if b, err = jsonobj.MarshalIndent(i); err == nil {
-			err = atomicfile.WriteFile(s.intentFile(i.Tree), append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull})
-		}
+		err = jsonfile.WriteIndent(s.intentFile(i.Tree), i, atomicfile.Options{Sync: atomicfile.SyncFull})
 	}
 	if err != nil {
 		return fmt.Errorf("worktree: the intent of a merge: %w", noSpace(err))

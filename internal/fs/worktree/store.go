@@ -3,7 +3,6 @@ package worktree
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/fs/atomicfile"
-	"waggle/internal/json/jsonobj"
+	"waggle/internal/json/jsonfile"
 )
 
 // Store makes and removes the worktrees of one team.
@@ -95,7 +94,7 @@ func (s Store) List() ([]Record, error) {
 			continue
 		}
 		r, err := s.read(name)
-		if bad, ok := errors.AsType[*RecordError](err); ok && s.Aside != nil {
+		if bad, ok := errors.AsType[*atomicfile.RecordError](err); ok && s.Aside != nil {
 			err = s.Aside(bad.Path)
 			if err == nil {
 				continue
@@ -111,28 +110,11 @@ func (s Store) List() ([]Record, error) {
 
 func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }
 
-// RecordError reports a record that is none: it will not become readable.
-type RecordError struct {
-	Path string
-	Err  error
-}
-
-func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
-
-func (e *RecordError) Unwrap() error { return e.Err }
-
 // read reads a record.
 func (s Store) read(name string) (Record, error) {
 	path, r := s.file(name), Record{name: name}
-	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20})
-	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return r, &RecordError{path, err}
-	}
-	if err != nil {
+	if err := jsonfile.ReadRecord(path, &r, 1<<20); err != nil {
 		return r, err
-	}
-	if err := json.Unmarshal(b, &r); err != nil {
-		return r, &RecordError{path, err}
 	}
 	if r.V != recordVersion {
 		return r, fmt.Errorf("%s has version %d, and this program knows %d", path, r.V, recordVersion)
@@ -142,11 +124,7 @@ func (s Store) read(name string) (Record, error) {
 
 // put writes a record.
 func (s Store) put(r Record) error {
-	b, err := jsonobj.MarshalIndent(r)
-	if err == nil {
-		err = atomicfile.WriteFile(s.file(r.name), append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull})
-	}
-	if err != nil {
+	if err := jsonfile.WriteIndent(s.file(r.name), r, atomicfile.Options{Sync: atomicfile.SyncFull}); err != nil {
 		return fmt.Errorf("worktree: record: %w", err)
 	}
 	return nil
