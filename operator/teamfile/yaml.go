@@ -88,7 +88,7 @@ var alone = map[reflect.Type]string{
 	reflect.TypeFor[agent.NetworkStep]():  "host",
 	reflect.TypeFor[agent.AskStep]():      "questions",
 	reflect.TypeFor[agent.AskedPart]():    "question",
-	reflect.TypeFor[agent.AskedOption]():  "label",
+	reflect.TypeFor[agent.Option]():       "label",
 	reflect.TypeFor[agent.ProgressStep](): "message",
 }
 
