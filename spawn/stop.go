@@ -43,11 +43,16 @@ type Grace struct {
 	InputWait time.Duration // between that and SIGTERM; 0 means 500 ms
 	Term      time.Duration // between SIGTERM and SIGKILL; 0 means 5 s
 	Kill      time.Duration // for the group to be gone after SIGKILL; 0 means 5 s
+	// Apart is called with each process that StopTree finds below the recorded one in another group, before its first
+	// signal after that. Once its parents have ended nothing else tells whose it is, and a StopTree that is cut short
+	// leaves it. nil: nobody is told.
+	Apart func(Identity)
 }
 
 func (g Grace) filled() Grace {
 	const usual = 5 * time.Second
-	return Grace{Input: g.Input, InputWait: cmp.Or(g.InputWait, usual/10), Term: cmp.Or(g.Term, usual), Kill: cmp.Or(g.Kill, usual)}
+	g.InputWait, g.Term, g.Kill = cmp.Or(g.InputWait, usual/10), cmp.Or(g.Term, usual), cmp.Or(g.Kill, usual)
+	return g
 }
 
 // Stop ends the process group of id by the end of its input, where g has that, by SIGTERM, then
@@ -138,6 +143,9 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 	}
 	if err := keepOff(id); err != nil {
 		return "", err
+	}
+	if w, ok := t.(watched); ok && g.Apart != nil { // not earlier: what runs below a process that is kept is nobody's to end
+		w.t.tell(g.Apart)
 	}
 	if gone, err := byInput(ctx, id, t, g); gone || err != nil {
 		return RungInput, err

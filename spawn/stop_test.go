@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -291,9 +292,14 @@ func TestStopTree(t *testing.T) {
 		{spawntest.ModeStubborn, ",stay,setsid", spawn.Grace{Term: 10 * time.Second, Kill: 200 * time.Millisecond}, spawn.RungKill},
 	} {
 		p, child := family(t, c.child, c.flags)
+		var apart []int
+		c.g.Apart = func(id spawn.Identity) { apart = append(apart, id.PID) }
 		rung, err := spawn.StopTree(t.Context(), p.Identity(), c.g)
 		if rung != c.want || err != nil {
 			t.Errorf("%s%s: %q, %v; want %q", c.child, c.flags, rung, err, c.want)
+		}
+		if left := strings.Contains(c.flags, "setsid"); slices.Contains(apart, child.PID) != left || len(apart) > 1 {
+			t.Errorf("%s%s: apart from its group were %v; its child is %d", c.child, c.flags, apart, child.PID)
 		}
 		dead(t, p.Identity(), child)
 	}

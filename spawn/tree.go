@@ -122,8 +122,9 @@ func identities(stats []stat) []Identity {
 // tree remembers who was seen below a root while the chain of parents was still
 // whole, so that those who survive the root are still known.
 type tree struct {
-	root Identity
-	seen map[int]stat // by pid
+	root  Identity
+	seen  map[int]stat   // by pid
+	apart func(Identity) // see tell; nil: nobody is told
 }
 
 // refresh looks at the table as read shows it: it removes the processes that ended and adds those
@@ -152,11 +153,26 @@ func (t *tree) refresh(read func() ([]stat, error)) error {
 		}
 	}
 	for _, s := range below(all, roots...) {
+		if old, known := t.seen[s.pid]; t.apart != nil && t.isApart(s) && (!known || old.start != s.start) {
+			t.apart(s.identity())
+		}
 		seen[s.pid] = s
 	}
 	t.seen = seen
 	return nil
 }
+
+// tell calls apart with those that are in another group than the root, and with each that is found from now on.
+func (t *tree) tell(apart func(Identity)) {
+	t.apart = apart
+	for _, s := range t.left() {
+		if t.isApart(s) {
+			apart(s.identity())
+		}
+	}
+}
+
+func (t *tree) isApart(s stat) bool { return s.pgid != t.root.PGID }
 
 // add remembers one more, and says whether it is new.
 func (t *tree) add(s stat) bool {

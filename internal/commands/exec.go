@@ -19,14 +19,29 @@ import (
 	"waggle/spawn"
 )
 
-// Tool is a command that a member's process runs. Its process group is recorded while
-// it runs, so that a leftover of a killed worker is found without a mark in its
+// Tool is a command that a member's process runs, or what the end of a member has found running apart from it (Apart). Its
+// process group is recorded while it runs, so that a leftover of a killed worker is found without a mark in its
 // environment.
 type Tool struct {
 	ID   spawn.Identity `json:"id"`
 	Argv []string       `json:"argv"`
 
 	path string
+}
+
+// record writes the record of a tool.
+func (t Tool) record() error {
+	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
+		return err
+	}
+	return jsonfile.Write(t.path, t, atomicfile.Options{})
+}
+
+// Apart records a process below a member's, in a group of its own, before the member's is ended: whoever has to finish
+// that end finds it by this record.
+func Apart(dir home.Dir, i record.Instance, id spawn.Identity) error {
+	t := Tool{ID: id, Argv: shown(spawn.Argv(id.PID)), path: filepath.Join(dir.Tools(), fmt.Sprintf("%s-apart-%d.json", i, id.PID))}
+	return t.record()
 }
 
 // Forget removes the record of a tool that has ended.
@@ -66,6 +81,14 @@ const (
 	maxToolArgv = 1 << 10
 )
 
+// shown is as much of a command's arguments as its record has.
+func shown(argv []string) (out []string) {
+	for _, a := range argv[:min(len(argv), 16)] {
+		out = append(out, strings.ToValidUTF8(a[:min(len(a), maxToolArgv)], ""))
+	}
+	return out
+}
+
 // Exec runs an agent's commands, in the member's sandbox if it has one, and records their
 // process groups. It is safe for concurrent use.
 type Exec struct {
@@ -90,22 +113,14 @@ func (c Exec) Outside() Exec {
 
 // Run implements agent.Exec.
 func (c Exec) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, error) {
-	t := Tool{path: filepath.Join(c.dir.Tools(), fmt.Sprintf("%s-%d-%d.json", c.instance, os.Getpid(), c.n.Add(1)))}
-	for _, a := range cmd.Argv {
-		t.Argv = append(t.Argv, strings.ToValidUTF8(a[:min(len(a), maxToolArgv)], ""))
-	}
-	t.Argv = t.Argv[:min(len(t.Argv), 16)]
+	t := Tool{Argv: shown(cmd.Argv), path: filepath.Join(c.dir.Tools(), fmt.Sprintf("%s-%d-%d.json", c.instance, os.Getpid(), c.n.Add(1)))}
 	begun := cmd.Started
 	cmd.Started = func(id spawn.Identity) {
 		if begun != nil {
 			begun(id)
 		}
 		t.ID = id
-		err := os.MkdirAll(c.dir.Tools(), 0o700)
-		if err == nil {
-			err = jsonfile.Write(t.path, t, atomicfile.Options{})
-		}
-		c.warn("the process group of a command is not on record", err)
+		c.warn("the process group of a command is not on record", t.record())
 	}
 	run := cmd.Run
 	if c.box != nil {

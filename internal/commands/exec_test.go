@@ -72,6 +72,21 @@ func none(t *testing.T, dir home.Dir, i record.Instance) {
 	}
 }
 
+// TestApart: a process that the end of a member has found is on record until it is forgotten.
+func TestApart(t *testing.T) {
+	dir := home.Dir{Path: t.TempDir()}
+	self, err := spawn.Identify(os.Getpid())
+	testenv.Must(t, err)
+	testenv.Must(t, Apart(dir, "i1", self))
+	none(t, dir, "i2")
+	found, err := Tools(dir, "i1")
+	if err != nil || len(found) != 1 || !found[0].ID.Is(self) || len(found[0].Argv) == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	testenv.Must(t, found[0].Forget())
+	none(t, dir, "i1")
+}
+
 // TestOutside: without its sandbox the same command runs unconfined.
 func TestOutside(t *testing.T) {
 	e := New(home.Dir{Path: t.TempDir()}, "i1", nil, runs(func(context.Context, spawn.Command) (spawn.Exit, error) {

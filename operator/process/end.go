@@ -151,7 +151,7 @@ func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.Sta
 	words, done := context.WithTimeout(ctx, wordsWait)
 	err = errors.Join(err, unheld(words, l.Deny(words)))
 	done()
-	err = errors.Join(err, o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
+	err = errors.Join(err, o.endRest(ctx, l, s), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
 	report()
 	return err
@@ -173,7 +173,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.
 	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
 	errs := []error{o.register(ctx, s, o.listed(ctx, s)...), l.Refresh(ctx), unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
 	done()
-	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
+	errs = append(errs, ctx.Err(), o.endRest(ctx, l, s), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
 	report()
 	return errors.Join(errs...)
@@ -237,14 +237,16 @@ func answers(m *control.Member, l *leader.Leader) bool {
 }
 
 // endRest ends the remaining members, each with its own time limits.
-func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
+func (o Operator) endRest(ctx context.Context, l *leader.Leader, s *operator.State) error {
 	var rest []*control.Member
 	l.View(func(lead *control.Leader) { rest = lead.Live() })
 	errs := make([]error, len(rest))
 	var wg sync.WaitGroup
 	for i, m := range rest {
 		wg.Go(func() {
-			if _, err := l.Stop(ctx, m.Name, o.Waits.Ladder()); err != nil {
+			g := o.Waits.Ladder()
+			g.Apart = o.apart(s, m)
+			if _, err := l.Stop(ctx, m.Name, g); err != nil {
 				errs[i] = fmt.Errorf("stop %s: %w", m.Name, err)
 			}
 		})

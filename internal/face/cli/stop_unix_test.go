@@ -472,6 +472,32 @@ func (s *stubbornTeam) left(other operator.Kind) int {
 	return app.ExitCode(other)
 }
 
+// TestStopCutShort: when the process that ends a member dies between the end of the member's process and that of what
+// the member has left, the next one ends that too, also what no mark names any more.
+func TestStopCutShort(t *testing.T) {
+	testenv.Long(t)
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs setsid and a subreaper")
+	}
+	s := newStubbornTeam(t, "process", resistances[slices.IndexFunc(resistances, func(k resistance) bool { return k.name == "leaving" }):][:1])
+	s.killLeader()
+	id, stop := s.process("leaving"), s.command("stop", "leaving", "--team", s.team, "--force")
+	testenv.Must(t, stop.Start())
+	testenv.Eventually(t, "the member's process has ended", func() bool { return !id.Alive() })
+	_ = stop.Process.Kill()
+	_ = stop.Wait()
+	left := slices.IndexFunc(s.below["leaving"], spawn.Identity.Alive) >= 0
+	out, said, code := s.waggle("down", s.team, "--force")
+	for _, id := range s.below["leaving"] {
+		if id.Alive() {
+			t.Errorf("process %d outlived it: down: code %d\n%s%s", id.PID, code, out, said)
+		}
+	}
+	s.cleaned()
+	testenv.Measured(t, "the stop was cut short while processes of the member ran: %v", left)
+}
+
 // TestStubbornDown: waggle down ends a team of every kind, in the full run within the grace and ten
 // seconds, with a leader and without.
 func TestStubbornDown(t *testing.T) { eachStubbornTeam(t, (*stubbornTeam).down) }
