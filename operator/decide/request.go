@@ -80,6 +80,9 @@ func asked(input json.RawMessage) (list []Asked) {
 		return nil
 	}
 	for _, q := range questions {
+		if q.Options == nil {
+			q.Options = []Option{} // a document has a list
+		}
 		list = append(list, Asked(q))
 	}
 	return list
