@@ -125,6 +125,7 @@ type tree struct {
 	root  Identity
 	seen  map[int]stat   // by pid
 	apart func(Identity) // see tell; nil: nobody is told
+	told  map[int]uint64 // by pid, with whom apart was called
 }
 
 // refresh looks at the table as read shows it: it removes the processes that ended and adds those
@@ -153,21 +154,32 @@ func (t *tree) refresh(read func() ([]stat, error)) error {
 		}
 	}
 	for _, s := range below(all, roots...) {
-		if old, known := t.seen[s.pid]; t.apart != nil && t.isApart(s) && (!known || old.start != s.start) {
-			t.apart(s.identity())
-		}
 		seen[s.pid] = s
 	}
 	t.seen = seen
+	t.tellApart()
 	return nil
 }
 
-// tell calls apart with those that are in another group than the root, and with each that is found from now on.
+// tell calls apart with those that are in another group than the root, now and whenever one is found: once with each
+// that is not below another of them.
 func (t *tree) tell(apart func(Identity)) {
 	t.apart = apart
+	t.tellApart()
+}
+
+func (t *tree) tellApart() {
+	if t.apart == nil {
+		return
+	}
 	for _, s := range t.left() {
-		if t.isApart(s) {
-			apart(s.identity())
+		above, ok := t.seen[s.ppid]
+		if below := ok && t.isApart(above); t.isApart(s) && !below && t.told[s.pid] != s.start {
+			if t.told == nil {
+				t.told = map[int]uint64{}
+			}
+			t.told[s.pid] = s.start
+			t.apart(s.identity())
 		}
 	}
 }

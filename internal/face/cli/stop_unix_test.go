@@ -488,6 +488,9 @@ func TestStopCutShort(t *testing.T) {
 	_ = stop.Process.Kill()
 	_ = stop.Wait()
 	left := slices.IndexFunc(s.below["leaving"], spawn.Identity.Alive) >= 0
+	if apart, err := filepath.Glob(filepath.Join(s.stateOf(s.team), "tools", "*-apart-*.json")); err != nil || len(apart) != 2 {
+		t.Errorf("on record are %v, %v; want what was left, and nothing that is below that", apart, err)
+	}
 	out, said, code := s.waggle("down", s.team, "--force")
 	for _, id := range s.below["leaving"] {
 		if id.Alive() {
