@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/cmdline"
+	"waggle/internal/cut"
 	"waggle/internal/json/jsontext"
 	"waggle/protocol"
 	"waggle/spawn"
@@ -206,10 +208,10 @@ func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) 
 // RunCommand runs a command that may run, with its output in the member's log, and leaves no process
 // behind. It sets the command's Output, Linger and Reap.
 func RunCommand(ctx context.Context, h Host, c spawn.Command) Ran {
-	tail := &tailWriter{max: TailSize}
+	tail := &cut.Tail{Max: TailSize + 1} // a byte more says that there was more
 	c.Output, c.Linger, c.Reap = io.MultiWriter(h.Output(), tail), linger, true
 	exit, err := h.Run(ctx, c)
-	ran := Ran{Tail: tail.String()}
+	ran := Ran{Tail: tailOf(tail.Kept)}
 	switch {
 	case ctx.Err() != nil && err != nil: // else it had ended by then
 		ran.Failed, ran.Err = true, "ended by "+context.Cause(ctx).Error()
@@ -221,6 +223,17 @@ func RunCommand(ctx context.Context, h Host, c spawn.Command) Ran {
 		ran.ExitCode, ran.Failed = &exit.Code, exit.Code != 0
 	}
 	return ran
+}
+
+// tailOf is the end of an output as text, starting at a whole line when it was cut.
+func tailOf(b []byte) string {
+	if len(b) > TailSize {
+		b = b[1:]
+		if _, lines, ok := bytes.Cut(b, []byte("\n")); ok {
+			b = lines
+		}
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 // TaskEnv describes the task of a command in variables.

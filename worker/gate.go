@@ -16,6 +16,7 @@ import (
 
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/protocol"
@@ -149,12 +150,7 @@ func (h host) runOnce(ctx context.Context, k record.Key, input string, run func(
 }
 
 // tidyTail keeps the end of a command's output.
-func tidyTail(s string) string {
-	if len(s) > agent.TailSize {
-		s = s[len(s)-agent.TailSize:]
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func tidyTail(s string) string { return cut.End(s, agent.TailSize) }
 
 // Plan implements agent.Gate.
 func (h host) Plan(ctx context.Context, plan string) (agent.Decision, error) {

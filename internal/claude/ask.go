@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/json/jsonobj"
 )
 
@@ -252,9 +253,4 @@ func exitCode(s string) (int, bool) {
 }
 
 // tail is the end of a tool's result.
-func tail(s string) string {
-	if len(s) > agent.TailSize {
-		s = s[len(s)-agent.TailSize:]
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func tail(s string) string { return cut.End(s, agent.TailSize) }

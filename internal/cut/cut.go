@@ -34,6 +34,11 @@ func Valid(s string, n int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
+// End keeps the last n bytes of what may be no UTF-8, and makes them valid.
+func End(s string, n int) string {
+	return strings.ToValidUTF8(s[max(0, len(s)-n):], "\uFFFD")
+}
+
 // Head is a writer that keeps the first Max bytes, and drops the rest. It embeds no bytes.Buffer, whose ReadFrom io.Copy
 // would use.
 type Head struct {

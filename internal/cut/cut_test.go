@@ -9,18 +9,19 @@ import (
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		s                   string
-		n                   int
-		runes, bytes, valid string
+		s                        string
+		n                        int
+		runes, bytes, valid, end string
 	}{
-		{"", 3, "", "", ""},
-		{"abc", 3, "abc", "abc", "abc"},
-		{"abcd", 3, "ab…", "abc…", "abc…"},
-		{"ééé", 3, "ééé", "é…", "é\uFFFD…"},
-		{"éééé", 3, "éé…", "é…", "é\uFFFD…"},
+		{"", 3, "", "", "", ""},
+		{"abc", 3, "abc", "abc", "abc", "abc"},
+		{"abcd", 3, "ab…", "abc…", "abc…", "bcd"},
+		{"ééé", 3, "ééé", "é…", "é\uFFFD…", "\uFFFDé"},
+		{"éééé", 3, "éé…", "é…", "é\uFFFD…", "\uFFFDé"},
 	} {
-		if runes, bytes, valid := cut.Runes(c.s, c.n), cut.Bytes(c.s, c.n), cut.Valid(c.s, c.n); runes != c.runes || bytes != c.bytes || valid != c.valid {
-			t.Errorf("%q to %d: %q, %q, %q", c.s, c.n, runes, bytes, valid)
+		runes, bytes, valid, end := cut.Runes(c.s, c.n), cut.Bytes(c.s, c.n), cut.Valid(c.s, c.n), cut.End(c.s, c.n)
+		if runes != c.runes || bytes != c.bytes || valid != c.valid || end != c.end {
+			t.Errorf("%q to %d: %q, %q, %q, %q", c.s, c.n, runes, bytes, valid, end)
 		}
 	}
 }

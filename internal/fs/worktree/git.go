@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/cut"
 	"waggle/spawn"
 )
 
@@ -166,15 +167,15 @@ func (g Git) answers(ctx context.Context, dir string, questions ...string) (all 
 // bounded is run with other limits: on the time, as a multiple of Limit, and on the
 // output in bytes, where more says that it was cut.
 func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...string) (out string, more bool, err error) {
-	stdout := &capped{left: limit}
+	stdout := &capped{Head: cut.Head{Max: limit}}
 	err = g.command(ctx, dir, times, stdout, args...)
-	if stdout.cut {
-		return string(stdout.b), true, nil
+	if stdout.Over {
+		return string(stdout.Kept), true, nil
 	}
 	if err != nil {
 		return "", false, err
 	}
-	return string(stdout.b), false, nil
+	return string(stdout.Kept), false, nil
 }
 
 // command runs git in dir, at most times as long as Limit, and once more when a lock was in its way that a killed git
@@ -222,37 +223,31 @@ func (g Git) once(ctx context.Context, dir string, times int, stdout *capped, ar
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), g.extra...), endWait
 	cmd.Stdin = strings.NewReader(g.input)
 	inGroup(cmd)
-	stderr := &capped{left: errLimit, drop: true}
+	stderr := &cut.Head{Max: errLimit}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Run(); err != nil {
 		if tctx.Err() != nil {
 			err = context.Cause(tctx)
 		}
-		return &GitError{Args: args, Dir: dir, Said: strings.TrimSpace(string(stderr.b)), Err: err}
+		return &GitError{Args: args, Dir: dir, Said: strings.TrimSpace(string(stderr.Kept)), Err: err}
 	}
 	return nil
 }
 
-// capped keeps the first bytes that are written to it; then it fails, or drops. It embeds no bytes.Buffer, whose
-// ReadFrom io.Copy would use.
+// capped is a cut.Head that fails when there is more, unless it is to drop that.
 type capped struct {
-	b    []byte
-	left int
+	cut.Head
 	drop bool
-	cut  bool
 }
 
 var errFull = errors.New("enough")
 
 func (c *capped) Write(p []byte) (int, error) {
-	n := min(len(p), c.left)
-	c.b = append(c.b, p[:n]...)
-	c.left -= n
-	if n == len(p) || c.drop {
-		return len(p), nil
+	n, err := c.Head.Write(p)
+	if c.Over && !c.drop {
+		err = errFull
 	}
-	c.cut = true
-	return n, errFull
+	return n, err
 }
 
 // exit is the exit status of a git that failed by itself, else -1.
