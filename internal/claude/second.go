@@ -22,13 +22,10 @@ import (
 // only deny, or have the client ask, and blocks the call when it gets no answer; the others tell the
 // other events.
 type Second struct {
+	listener
 	dir    string
-	l      net.Listener
-	path   string // where hooks ask
 	refuse func(context.Context, Event) (reason string)
 	heed   func(context.Context, Event) (print []byte)
-	stop   context.CancelFunc
-	wg     sync.WaitGroup
 }
 
 // HookWait is how long a hook waits for its answer. It is shorter than the time limit of the client
@@ -47,35 +44,51 @@ func Listen(temp string, refuse func(context.Context, Event) (reason string), he
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, "s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
+	s := &Second{dir: dir, refuse: refuse, heed: heed}
+	if err := s.serve(s.Path(), s.one); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Second{dir: dir, l: l, path: path, refuse: refuse, heed: heed, stop: stop}
-	s.wg.Go(func() { accept(ctx, l, &s.wg, s.one) })
 	return s, nil
 }
 
 // Path is where hooks ask.
-func (s *Second) Path() string { return s.path }
+func (s *Second) Path() string { return filepath.Join(s.dir, "s") }
 
 // Dir is the private directory, which is removed by Close.
 func (s *Second) Dir() string { return s.dir }
 
 // Close ends the Second: hooks that still run block their calls.
-func (s *Second) Close() error {
+func (s *Second) Close() error { return errors.Join(s.close(), os.RemoveAll(s.dir)) }
+
+// listener is a Unix socket that serves each caller of this user in a goroutine of its own.
+type listener struct {
+	l    *net.UnixListener
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+// serve listens at a path, until close: one's context and connection end then.
+func (s *listener) serve(path string, one func(context.Context, net.Conn)) (err error) {
+	if s.l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.wg.Go(func() { s.accept(ctx, one) })
+	return nil
+}
+
+// close ends it, and waits for what serves.
+func (s *listener) close() error {
 	s.stop()
 	err := s.l.Close()
 	s.wg.Wait()
-	return errors.Join(err, os.RemoveAll(s.dir))
+	return err
 }
 
-// accept serves each caller of a listener in a goroutine of its own, until ctx or the listener ends.
-func accept(ctx context.Context, l net.Listener, wg *sync.WaitGroup, one func(context.Context, net.Conn)) {
+func (s *listener) accept(ctx context.Context, one func(context.Context, net.Conn)) {
 	for {
-		c, err := l.Accept()
+		c, err := s.l.AcceptUnix()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
@@ -87,21 +100,23 @@ func accept(ctx context.Context, l net.Listener, wg *sync.WaitGroup, one func(co
 			}
 			continue
 		}
-		wg.Go(func() { one(ctx, c) })
+		s.wg.Go(func() {
+			defer c.Close()
+			defer context.AfterFunc(ctx, func() { c.Close() })()
+			if peer.Ours(c) {
+				one(ctx, c)
+			}
+		})
 	}
 }
 
 // one answers one hook.
 func (s *Second) one(ctx context.Context, c net.Conn) {
-	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	late := time.AfterFunc(secondWait, cancel)
 	defer late.Stop()
-	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
-		return
-	}
 	line, err := bufio.NewReader(io.LimitReader(c, maxEvent+(2<<10))).ReadBytes('\n')
 	if err != nil {
 		return

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"waggle/agent"
@@ -35,14 +34,12 @@ const prefixVar = "CLAUDE_CODE_SHELL_PREFIX"
 // prefix starts each command as Shells prepares it. The hooks of its private settings run as they are.
 // A command for which nothing can be prepared fails.
 type Shells struct {
+	listener
 	box     agent.Shell
-	dir     string // private
-	l       net.Listener
+	dir     string   // private
 	own     []string // texts of hooks that run outside
 	guarded []string
 	came    atomic.Bool // a command has come by the prefix
-	stop    context.CancelFunc
-	wg      sync.WaitGroup
 }
 
 // prefixServer is a tool server that a headless client starts before its first turn, which shows that
@@ -60,18 +57,11 @@ func ListenShells(box agent.Shell, dir, work, program string) (*Shells, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, "x")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
+	s := &Shells{box: box, dir: dir, own: hookTexts(program), guarded: guarded}
+	if err := os.WriteFile(s.Prefix(), []byte(prefixScript(program, path)), 0o700); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Shells{box: box, dir: dir, l: l, own: hookTexts(program), guarded: guarded, stop: stop}
-	if err := os.WriteFile(s.Prefix(), []byte(prefixScript(program, path)), 0o700); err != nil {
-		stop()
-		return nil, errors.Join(err, l.Close())
-	}
-	s.wg.Go(func() { accept(ctx, l, &s.wg, s.one) })
-	return s, nil
+	return s, s.serve(path, s.one)
 }
 
 // shellsOf serves the prefix of a client at a place; nil: its shell commands run as it does.
@@ -112,10 +102,7 @@ func (s *Shells) close() error {
 	if s == nil {
 		return nil
 	}
-	s.stop()
-	err := s.l.Close()
-	s.wg.Wait()
-	return err
+	return s.listener.close()
 }
 
 // prefixScript is the text of Prefix. The hook that denies must block its call also when the program is
@@ -199,13 +186,7 @@ type (
 const maxShellLine = 8 << 20
 
 // one serves one command.
-func (s *Shells) one(ctx context.Context, c net.Conn) {
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
-	u, ok := c.(*net.UnixConn)
-	if !ok || !peer.Ours(u) {
-		return
-	}
+func (s *Shells) one(_ context.Context, c net.Conn) {
 	r := bufio.NewReader(io.LimitReader(c, 2*maxShellLine))
 	line, err := r.ReadBytes('\n')
 	if err != nil {
