@@ -54,19 +54,44 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 	if err := isSocket(addr); err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return nil, &NotFoundError{To: addr, Why: "no process serves this socket any more", Hint: nameInstead}
-	case err != nil:
+	conn, pid, err := connect(ctx, addr, unserved)
+	if err != nil {
 		return nil, err
 	}
-	c := &Client{c: conn.(*net.UnixConn), addr: addr, waiting: map[uint64]chan reply{}, ended: make(chan struct{})}
+	c := &Client{c: conn, addr: addr, pid: pid, waiting: map[uint64]chan reply{}, ended: make(chan struct{})}
 	if err := c.hello(ctx, token); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// connect connects to a socket and asks the kernel which process listens: it must be this user's. unreachable makes
+// the error when no process takes the connection.
+func connect(ctx context.Context, to protocol.Address, unreachable func(protocol.Address, error) error) (_ *net.UnixConn, pid int, err error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", to.Target)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return nil, 0, unreachable(to, err)
+	case err != nil:
+		return nil, 0, err
+	}
+	c := conn.(*net.UnixConn)
+	other, err := peer.Of(c)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", to, err)
+	case other.UID != os.Geteuid():
+		err = &RefusedError{To: to, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
+	default:
+		return c, other.PID, nil
+	}
+	c.Close()
+	return nil, 0, err
+}
+
+func unserved(addr protocol.Address, _ error) error {
+	return &NotFoundError{To: addr, Why: "no process serves this socket any more", Hint: nameInstead}
 }
 
 // nameInstead is what to do when a socket is not served.
@@ -92,13 +117,6 @@ func isSocket(a protocol.Address) error {
 
 // hello opens the conversation and starts the reader.
 func (c *Client) hello(ctx context.Context, token string) error {
-	other, err := peer.Of(c.c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.addr, err)
-	}
-	if c.pid = other.PID; other.UID != os.Geteuid() {
-		return &RefusedError{To: c.addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
-	}
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })
 	defer stop()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"time"
 	"unicode"
 
-	"waggle/internal/peer"
 	"waggle/protocol"
 )
 
@@ -81,7 +79,7 @@ func (l Listener) Say(ctx context.Context, by Speaker, msgID, text string) (answ
 	if err := isSocket(addr); err != nil {
 		return "", false, err
 	}
-	err = outgoing{at: addr, by: by, msgID: msgID, text: text, verify: sameUser, unreachable: silent}.say(ctx, func(c io.Reader) error {
+	err = outgoing{at: addr, by: by, msgID: msgID, text: text, unreachable: silent}.say(ctx, func(c io.Reader) error {
 		line, err := bufio.NewReader(io.LimitReader(c, maxReply)).ReadString('\n')
 		answer = strings.TrimRight(line, "\r\n")
 		heard = err == nil || errors.Is(err, io.EOF)
@@ -102,8 +100,8 @@ type outgoing struct {
 	at                 protocol.Address
 	by                 Speaker
 	msgID, text, token string
-	// verify refuses the process that listens; nothing is written before.
-	verify func(protocol.Address, *net.UnixConn) error
+	// verify refuses a process of this user that listens; nothing is written before. nil: it takes any.
+	verify func(to protocol.Address, pid int) error
 	// unreachable is the error when nobody takes the connection.
 	unreachable func(protocol.Address, error) error
 }
@@ -117,17 +115,15 @@ func (o outgoing) say(ctx context.Context, hear func(io.Reader) error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", o.at.Target)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return o.unreachable(o.at, err)
-	case err != nil:
+	c, pid, err := connect(ctx, o.at, o.unreachable)
+	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	c := conn.(*net.UnixConn)
-	if err := o.verify(o.at, c); err != nil {
-		return err
+	defer c.Close()
+	if o.verify != nil {
+		if err := o.verify(o.at, pid); err != nil {
+			return err
+		}
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
 	defer stop()
@@ -183,33 +179,14 @@ func (s SessionSocket) check(addr protocol.Address) error {
 	return nil
 }
 
-// verify asks the kernel who listens.
-func (s SessionSocket) verify(addr protocol.Address, c *net.UnixConn) error {
-	other, err := peer.Of(c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", addr, err)
-	}
-	if err := sameUser(addr, c); err != nil {
-		return err
-	}
-	ours, err := s.Owns(other.PID)
+// verify refuses a process that is not the session's.
+func (s SessionSocket) verify(addr protocol.Address, pid int) error {
+	ours, err := s.Owns(pid)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: the process that serves it is unknown: %w", addr, err)
 	case !ours:
-		return &RefusedError{To: addr, Why: fmt.Sprintf("process %d serves it, which is not the session's: nothing was sent", other.PID)}
-	}
-	return nil
-}
-
-// sameUser asks the kernel whose process listens.
-func sameUser(addr protocol.Address, c *net.UnixConn) error {
-	other, err := peer.Of(c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", addr, err)
-	}
-	if other.UID != os.Geteuid() {
-		return &RefusedError{To: addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
+		return &RefusedError{To: addr, Why: fmt.Sprintf("process %d serves it, which is not the session's: nothing was sent", pid)}
 	}
 	return nil
 }
