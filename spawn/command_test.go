@@ -23,23 +23,8 @@ import (
 	"waggle/spawn/spawntest"
 )
 
-// output collects what a command writes, and may be looked at meanwhile.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
+// output collects what a command writes.
+type output struct{ testenv.Buffer }
 
 // ready waits for n helpers and returns who they are.
 func (o *output) ready(t *testing.T, n int) map[spawntest.Mode]spawn.Identity {

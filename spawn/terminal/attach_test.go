@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,31 +15,15 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// screen collects what is shown.
-type screen struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *screen) has(text string) func() bool {
-	return func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return strings.Contains(s.text.String(), text)
-	}
-}
-
 // view is an attached viewer, who types what is sent to them.
 type view struct {
-	screen
-	keys *io.PipeWriter
-	done chan error
+	screen testenv.Buffer
+	keys   *io.PipeWriter
+	done   chan error
+}
+
+func (v *view) has(text string) func() bool {
+	return func() bool { return strings.Contains(v.screen.String(), text) }
 }
 
 func attach(t *testing.T, p *spawn.Process, o terminal.Screen) *view {

@@ -1,7 +1,6 @@
 package faulttest
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -43,29 +42,11 @@ type crew struct {
 	op   operator.Operator
 	name protocol.TeamName
 	dir  string
-	log  *locked
+	log  *testenv.Buffer
 	kept chan error // what Keep returned
 
 	armed  atomic.Pointer[func(op atomicfile.Op, path string) error] // nil: nothing fails
 	failed sync.Map                                                  // what has failed: class of file and operation
-}
-
-// locked is a log that several goroutines write.
-type locked struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *locked) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // crews has the living crews by directory: the crew whose file an operation is on decides whether it
@@ -133,7 +114,7 @@ func newCrew(t *testing.T) *crew {
 	script := fmt.Sprintf("#!/bin/sh\necho \"$1\" >>'%s/work/ran'\n", dir)
 	testenv.Must(t, testenv.Executable(filepath.Join(dir, "work", "done"), []byte(script)))
 	testenv.Must(t, os.Symlink("done", filepath.Join(dir, "work", "ask"))) // the same, and no rule allows it
-	c := &crew{t: t, name: "crew", dir: dir, kept: make(chan error, 1), log: &locked{}}
+	c := &crew{t: t, name: "crew", dir: dir, kept: make(chan error, 1), log: &testenv.Buffer{}}
 	root := filepath.Join(dir, "root")
 	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: filepath.Join(dir, "state")},
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: "/nonexistent/waggle", Version: "test", PID: os.Getpid(), Environ: []string{"PATH=" + os.Getenv("PATH")},
