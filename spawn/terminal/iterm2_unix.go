@@ -25,28 +25,14 @@ import (
 // split whose process has ended stays, for people to read, until ClosePane.
 //
 // It needs it2 (https://github.com/mkusaka/it2) and iTerm2's Python API switched on.
-func ITerm2(o ITerm2Options) spawn.Backend { return &itermBackend{o: o} }
-
-type itermBackend struct{ o ITerm2Options }
+func ITerm2(o ITerm2Options) spawn.Backend { return backend{"iterm2", " in iTerm2", o.start} }
 
 // splits are the sessions that this program has made, so that the next one comes
 // below them before they are on record.
 var splits sync.Map // of string to struct{}
 
-var _ spawn.Backend = (*itermBackend)(nil)
-
-func (*itermBackend) Name() string { return "iterm2" }
-
-func (b *itermBackend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	p, err := b.start(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start in iTerm2: %w", err)
-	}
-	return p, nil
-}
-
-func (b *itermBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	o, err := b.o.filled()
+func (o ITerm2Options) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	o, err := o.filled()
 	if err = errors.Join(err, spec.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -60,7 +46,7 @@ func (b *itermBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proce
 	}
 	defer os.Remove(profile.path)
 	it := it2{o.Program, o.Env}
-	id, err := b.split(ctx, it, o, profile)
+	id, err := o.split(ctx, it, profile)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +161,7 @@ func (o ITerm2Options) sweep() {
 }
 
 // split makes a session with a profile: below the last one of ours, or beside Home.
-func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profile profileFile) (string, error) {
+func (o ITerm2Options) split(ctx context.Context, it it2, profile profileFile) (string, error) {
 	over, err := o.turn(ctx, "iterm2.lock")
 	if err != nil {
 		return "", err

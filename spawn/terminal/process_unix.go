@@ -18,38 +18,42 @@ import (
 
 // Process is the backend "process" with a terminal: the process runs in a
 // pseudo-terminal of its own that Attach shows, and with no multiplexer at all.
-func Process(o Options) spawn.Backend { return processBackend{o} }
+func Process(o Options) spawn.Backend { return backend{"process", "", o.start} }
 
-type processBackend struct{ o Options }
+// backend is a backend of this package: its name, where it starts processes, and how.
+type backend struct {
+	name, where string
+	start       func(context.Context, spawn.Spec) (*spawn.Process, error)
+}
 
-var _ spawn.Backend = processBackend{}
+var _ spawn.Backend = backend{}
 
-func (processBackend) Name() string { return "process" }
+func (b backend) Name() string { return b.name }
 
-func (b processBackend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+func (b backend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
 	p, err := b.start(ctx, spec)
 	if err != nil {
-		return nil, fmt.Errorf("spawn: start: %w", err)
+		return nil, fmt.Errorf("spawn: start%s: %w", b.where, err)
 	}
 	return p, nil
 }
 
-func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+func (o Options) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.o.check(), spec.Check()); err != nil {
+	if err := errors.Join(o.check(), spec.Check()); err != nil {
 		return nil, err
 	}
-	p, err := b.o.name()
+	p, err := o.name()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.lay(b.o, spec, nil); err != nil {
+	if err := p.lay(o, spec, nil); err != nil {
 		return nil, err
 	}
 	// A session of its own: the end of our terminal does not end it.
-	cmd := exec.Command(b.o.Holder[0], append(b.o.Holder[1:len(b.o.Holder):len(b.o.Holder)], p.handover())...)
+	cmd := exec.Command(o.Holder[0], append(o.Holder[1:len(o.Holder):len(o.Holder)], p.handover())...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// A holder that is lost is known by the same mark as its process.
 	for _, kv := range spec.Env {

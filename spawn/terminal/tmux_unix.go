@@ -22,24 +22,12 @@ import (
 // never typed. A pane whose process has ended stays, for people to read, until
 // ClosePane. The panes are titled with Spec.Title and coloured with its Color.
 func Tmux(o TmuxOptions) spawn.Backend {
-	return &tmuxBackend{tmux: tmux{o.Program, o.Socket, o.Env}, o: o}
+	return backend{"tmux", " in tmux", (&tmuxBackend{tmux{o.Program, o.Socket, o.Env}, o}).start}
 }
 
 type tmuxBackend struct {
 	tmux
 	o TmuxOptions
-}
-
-var _ spawn.Backend = (*tmuxBackend)(nil)
-
-func (*tmuxBackend) Name() string { return "tmux" }
-
-func (b *tmuxBackend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	p, err := b.start(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start in tmux: %w", err)
-	}
-	return p, nil
 }
 
 func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
