@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -22,17 +21,12 @@ import (
 type PaneFollower struct {
 	pane    string
 	in      io.WriteCloser
-	out     *bufio.Reader
+	out     controlReader
 	changed chan struct{}
 	replies chan paneReply
 	stop    context.CancelFunc
 	ended   chan struct{}
 	asking  sync.Mutex // one command at a time
-}
-
-type paneReply struct {
-	text   string
-	failed bool
 }
 
 // Limits of a PaneFollower: for the server to accept it, and for a reply.
@@ -69,7 +63,7 @@ func followTmux(ctx context.Context, t tmux, pane string) (*PaneFollower, error)
 		return nil, err
 	}
 	out, w := io.Pipe()
-	cmd.Stdout, f.out = w, bufio.NewReaderSize(out, 64<<10)
+	cmd.Stdout, f.out = w, newControl(out)
 	if err := cmd.Start(); err != nil {
 		stop()
 		return nil, err
@@ -89,7 +83,7 @@ func followTmux(ctx context.Context, t tmux, pane string) (*PaneFollower, error)
 	}()
 	if r, err := f.reply(begins, followBegins); err != nil || r.failed {
 		f.Close()
-		return nil, errors.Join(err, said(r))
+		return nil, errors.Join(err, r.err())
 	}
 	return f, nil
 }
@@ -105,13 +99,6 @@ func (t tmux) sessionOf(ctx context.Context, pane string) (string, error) {
 	return "", cmp.Or(err, errors.New("it is not there"))
 }
 
-func said(r paneReply) error {
-	if !r.failed {
-		return nil
-	}
-	return fmt.Errorf("tmux: %s", strings.TrimSpace(r.text))
-}
-
 // Changed gets a value soon after the pane has had output. It is closed when the client has ended.
 func (f *PaneFollower) Changed() <-chan struct{} { return f.changed }
 
@@ -123,7 +110,7 @@ func (f *PaneFollower) Screen(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("follow pane %s: %w", f.pane, err)
 	}
 	r, err := f.reply(ctx, followReply)
-	if err = errors.Join(err, said(r)); err != nil {
+	if err = errors.Join(err, r.err()); err != nil {
 		f.stop() // a late reply would be taken for the next one's
 		return "", fmt.Errorf("follow pane %s: %w", f.pane, err)
 	}
@@ -151,63 +138,25 @@ func (f *PaneFollower) reply(ctx context.Context, limit time.Duration) (paneRepl
 	}
 }
 
-// read takes what the server writes: replies between %begin and %end or %error, and notices. The first reply is to the attach,
-// of the others those to this client's commands have the flag 1.
+// read takes what the server writes. The first reply is to the attach, of the others those to this client's commands have
+// the flag 1.
 func (f *PaneFollower) read() {
 	for first := true; ; {
-		l, err := f.line()
-		if err != nil {
-			return
-		}
-		word, rest, _ := strings.Cut(l, " ")
+		l, r, err := f.out.next()
 		switch {
-		case word == "%begin":
-			r, err := f.block(rest)
-			if err != nil {
-				return
+		case err != nil, r == nil && (l == "%exit" || strings.HasPrefix(l, "%exit ")):
+			return
+		case r != nil && (first || strings.HasSuffix(l, " 1")):
+			select {
+			case f.replies <- *r:
+			default: // nobody asked
 			}
-			if first || strings.HasSuffix(rest, " 1") {
-				select {
-				case f.replies <- r:
-				default: // nobody asked
-				}
-			}
-			first = false
-		case word == "%output" && strings.HasPrefix(rest, f.pane+" "):
+		case r == nil && strings.HasPrefix(l, "%output "+f.pane+" "):
 			select {
 			case f.changed <- struct{}{}:
 			default:
 			}
-		case word == "%exit":
-			return
 		}
+		first = first && r == nil
 	}
-}
-
-// block reads a reply to its end, which names its beginning.
-func (f *PaneFollower) block(of string) (r paneReply, err error) {
-	var b strings.Builder
-	for {
-		l, err := f.line()
-		if err != nil || l == "%end "+of {
-			r.text = b.String()
-			return r, err
-		}
-		if l == "%error "+of {
-			return paneReply{b.String(), true}, nil
-		}
-		if b.Len() < maxSaid {
-			b.WriteString(l + "\n")
-		}
-	}
-}
-
-// line is the next line, of which the end is dropped when it is longer than the buffer.
-func (f *PaneFollower) line() (string, error) {
-	l, more, err := f.out.ReadLine()
-	text := string(l)
-	for more && err == nil {
-		_, more, err = f.out.ReadLine()
-	}
-	return text, err
 }

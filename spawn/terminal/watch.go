@@ -62,10 +62,10 @@ const (
 
 // looks reads what tmux wrote of all panes of a server. A pane whose window is linked
 // to several sessions comes several times.
-func looks(lines []string) (pid int, all map[string]look, err error) {
+func looks(text string) (pid int, all map[string]look, err error) {
 	all = map[string]look{}
-	for _, line := range lines {
-		f := strings.SplitN(strings.TrimPrefix(line, lookMark), " ", 6)
+	for line := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), lookMark), " ", 6)
 		if len(f) != 6 || !paneID(f[1]) {
 			return 0, nil, fmt.Errorf("tmux said %.200q of a pane", line)
 		}

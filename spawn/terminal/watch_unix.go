@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +63,7 @@ func unnested(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TMUX=") })
 }
 
-var (
-	errOtherServer = errors.New("there is another server at its socket")
-	errStrange     = errors.New("it is not the tmux that is known here")
-)
+var errOtherServer = errors.New("there is another server at its socket")
 
 // watch is one watch, over as many clients as it takes.
 type watch struct {
@@ -103,7 +99,7 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	if err := cmd.Start(); err != nil {
 		return false, err
 	}
-	c := &client{r: bufio.NewReaderSize(out, 4096), w: in}
+	c := &client{out: newControl(out), w: in}
 	err = w.follow(c)
 	leave()
 	_, _ = io.Copy(io.Discard, io.LimitReader(out, maxSaid)) // its farewell
@@ -150,7 +146,7 @@ const everyPane = "waggle::#{S:#{session_id}#{W:#{window_index}#{window_id}#{P:#
 // notification are not used, so that unknown ones do no harm.
 func (w *watch) follow(c *client) error {
 	// Its first answer says that it is attached; before that it is not a client.
-	for lines, err := c.next(); lines == nil; lines, err = c.next() {
+	for r, err := c.next(); r == nil; r, err = c.next() {
 		if err == io.EOF {
 			return nil
 		}
@@ -167,7 +163,7 @@ func (w *watch) follow(c *client) error {
 		return err
 	}
 	for {
-		lines, err := c.next()
+		r, err := c.next()
 		if err == io.EOF {
 			return nil
 		}
@@ -175,11 +171,11 @@ func (w *watch) follow(c *client) error {
 			return err
 		}
 		switch {
-		case lines == nil: // a notification
+		case r == nil: // a notification
 			again = true
-		case len(lines) > 0 && strings.HasPrefix(lines[0], lookMark):
+		case strings.HasPrefix(r.text, lookMark):
 			asked, c.looked = false, true
-			if err := w.seen(lines); err != nil {
+			if err := w.seen(r.text); err != nil {
 				return err
 			}
 		}
@@ -193,8 +189,8 @@ func (w *watch) follow(c *client) error {
 }
 
 // seen reports what has changed.
-func (w *watch) seen(lines []string) error {
-	pid, panes, err := looks(lines)
+func (w *watch) seen(text string) error {
+	pid, panes, err := looks(text)
 	if err != nil {
 		return errors.Join(errStrange, err)
 	}
@@ -211,10 +207,9 @@ func (w *watch) seen(lines []string) error {
 	return nil
 }
 
-// client is the text of a client in control mode: blocks that answer commands, and
-// notifications between them.
+// client is a client in control mode.
 type client struct {
-	r      *bufio.Reader
+	out    controlReader
 	w      io.Writer
 	looked bool
 }
@@ -224,50 +219,11 @@ func (c *client) command(text string) error {
 	return err
 }
 
-// next is the lines of an answer, or nil for a notification. An empty answer is an empty slice; an
-// answer that is an error is one too.
-func (c *client) next() ([]string, error) {
-	line, err := c.line()
-	if err != nil {
-		return nil, err
+// next is an answer, or nil for a notification. A refused command is an error.
+func (c *client) next() (*paneReply, error) {
+	_, r, err := c.out.next()
+	if r != nil {
+		err = r.err()
 	}
-	tag, block := strings.CutPrefix(line, "%begin ")
-	if !block {
-		return nil, nil
-	}
-	lines, size := []string{}, 0
-	for {
-		line, err := c.line()
-		switch {
-		case err != nil:
-			return nil, err
-		case line == "%end "+tag:
-			return lines, nil
-		case line == "%error "+tag:
-			return nil, fmt.Errorf("tmux: %.500s", strings.Join(lines, " "))
-		}
-		if size += len(line); size > maxSaid {
-			return nil, fmt.Errorf("%w: its answer does not end", errStrange)
-		}
-		lines = append(lines, line)
-	}
-}
-
-// maxLine is the longest line of a client that is kept; of a longer one only the
-// beginning is.
-const maxLine = 64 << 10
-
-func (c *client) line() (string, error) {
-	var line []byte
-	for {
-		part, err := c.r.ReadSlice('\n')
-		line = append(line, part[:min(len(part), max(0, maxLine-len(line)))]...)
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		return strings.TrimRight(string(line), "\r\n"), nil
-	}
+	return r, err
 }
