@@ -78,7 +78,7 @@ func (c *client) work(ctx context.Context, cmd *exec.Cmd) (err error) {
 		}
 	}()
 	for ctx.Err() == nil {
-		o, failed, err := c.call(ctx, "check_messages", `{"wait_seconds":5}`)
+		o, failed, err := c.call(ctx, "check_messages", map[string]int{"wait_seconds": 5})
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -105,13 +105,12 @@ func (c *client) task(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	id, cwd := member(t, "id"), member(t, "cwd")
 	for _, a := range c.acts {
-		if err := c.act(ctx, a, cwd); err != nil {
+		if err := c.act(ctx, a, t.Text("cwd")); err != nil {
 			return err
 		}
 	}
-	_, _, err = c.call(ctx, "complete_task", args("id", id, "summary", "did what the check says"))
+	_, _, err = c.call(ctx, "complete_task", map[string]string{"id": t.Text("id"), "summary": "did what the check says"})
 	return err
 }
 
@@ -128,14 +127,14 @@ func (c *client) act(ctx context.Context, a Act, cwd string) error {
 		wg.Wait()
 		return errors.Join(errs...)
 	case a.Empty:
-		_, _, err := c.call(ctx, "submit_plan", args("plan", ""))
+		_, _, err := c.call(ctx, "submit_plan", map[string]string{"plan": ""})
 		return err
 	case a.Plan != "":
-		o, failed, err := c.call(ctx, "submit_plan", args("plan", a.Plan))
+		o, failed, err := c.call(ctx, "submit_plan", map[string]string{"plan": a.Plan})
 		if err != nil || failed || allowed(o) {
 			return err
 		}
-		_, _, err = c.call(ctx, "submit_plan", args("plan", a.Plan+" Take it back with rm."))
+		_, _, err = c.call(ctx, "submit_plan", map[string]string{"plan": a.Plan + " Take it back with rm."})
 		return err
 	}
 	type option struct {
@@ -149,21 +148,13 @@ func (c *client) act(ctx context.Context, a Act, cwd string) error {
 	for _, o := range a.Ask.Options {
 		p.Options = append(p.Options, option{o})
 	}
-	in, err := jsonobj.Marshal(map[string][]part{"questions": {p}})
-	if err != nil {
-		return err
-	}
-	_, _, err = c.call(ctx, "ask_question", string(in))
+	_, _, err := c.call(ctx, "ask_question", map[string][]part{"questions": {p}})
 	return err
 }
 
 // run asks for a command, runs what was allowed, and reports the end.
 func (c *client) run(ctx context.Context, command, cwd string) error {
-	in, err := jsonobj.Marshal(map[string]any{"tool": "Bash", "input": map[string]string{"command": command}})
-	if err != nil {
-		return err
-	}
-	o, failed, err := c.call(ctx, "request_permission", string(in))
+	o, failed, err := c.call(ctx, "request_permission", map[string]any{"tool": "Bash", "input": map[string]string{"command": command}})
 	if err != nil || failed || !allowed(o) {
 		return err
 	}
@@ -172,20 +163,20 @@ func (c *client) run(ctx context.Context, command, cwd string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", member(input, "command"))
+	cmd := exec.CommandContext(ctx, "sh", "-c", input.Text("command"))
 	cmd.Dir = cwd
 	out, rerr := cmd.CombinedOutput()
-	report, err := jsonobj.Marshal(map[string]any{"call_id": member(o, "call_id"), "failed": rerr != nil, "output": string(out)})
-	if err != nil {
-		return err
-	}
-	_, _, err = c.call(ctx, "report_result", string(report))
+	_, _, err = c.call(ctx, "report_result", map[string]any{"call_id": o.Text("call_id"), "failed": rerr != nil, "output": string(out)})
 	return err
 }
 
 // call calls a tool. What it returns is an object, nil when the tool failed.
-func (c *client) call(ctx context.Context, tool, arguments string) (o *jsonobj.Object, failed bool, err error) {
-	r, err := c.ses.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+func (c *client) call(ctx context.Context, tool string, arguments any) (o *jsonobj.Object, failed bool, err error) {
+	in, err := jsonobj.Marshal(arguments)
+	if err != nil {
+		return nil, false, err
+	}
+	r, err := c.ses.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(in)})
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", tool, err)
 	}
@@ -211,23 +202,4 @@ func (c *client) call(ctx context.Context, tool, arguments string) (o *jsonobj.O
 func allowed(o *jsonobj.Object) bool {
 	raw, _ := o.Get("allowed")
 	return string(raw) == "true"
-}
-
-// member is a text in an object, "" for none.
-func member(o *jsonobj.Object, key string) string {
-	raw, _ := o.Get(key)
-	s, _ := jsonobj.String(raw)
-	return s
-}
-
-// args is an object of texts.
-func args(pairs ...string) string {
-	b := []byte{'{'}
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(jsonobj.AppendString(b, pairs[i]), ':'), jsonobj.AppendString(nil, pairs[i+1])...)
-	}
-	return string(append(b, '}'))
 }

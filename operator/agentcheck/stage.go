@@ -69,38 +69,35 @@ func (st *stage) pass(ctx context.Context) error {
 
 // until leads until cond holds, for as long as one thing may take.
 func (st *stage) until(ctx context.Context, what string, cond func() (bool, error)) error {
-	limit := time.NewTimer(st.c.o.Patience)
-	defer limit.Stop()
-	for {
-		if err := st.pass(ctx); err != nil {
-			return err
-		}
-		if ok, err := cond(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-limit.C:
-			return fmt.Errorf("%s: not within %s", what, st.c.o.Patience)
-		case <-st.nudges:
-		}
+	held, err := st.within(ctx, st.c.o.Patience, cond)
+	if err == nil && !held {
+		err = fmt.Errorf("%s: not within %s", what, st.c.o.Patience)
 	}
+	return err
 }
 
 // lead leads for a time.
 func (st *stage) lead(ctx context.Context, d time.Duration) error {
+	_, err := st.within(ctx, d, func() (bool, error) { return false, nil })
+	return err
+}
+
+// within leads until cond holds, or for a time.
+func (st *stage) within(ctx context.Context, d time.Duration, cond func() (bool, error)) (held bool, err error) {
 	over := time.NewTimer(d)
 	defer over.Stop()
 	for {
 		if err := st.pass(ctx); err != nil {
-			return err
+			return false, err
+		}
+		if held, err := cond(); held || err != nil {
+			return held, err
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		case <-over.C:
-			return nil
+			return false, nil
 		case <-st.nudges:
 		}
 	}
