@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"waggle/agent"
-	"waggle/internal/claude/claudeaccount"
 	"waggle/policy"
+	"waggle/spawn"
 )
 
 // ownRules are the permission rules of a client's own settings: an administrator's, the project's and the
@@ -36,7 +36,7 @@ func rulesOf(env []string, dir string) (own ownRules) {
 				own.said = append(own.said, p.Path+" "+fmt.Sprintf(part.then, some(part.texts)))
 			}
 		}
-		home := claudeaccount.Variable(env, "HOME")
+		home := spawn.Getenv(env, "HOME")
 		for _, text := range p.Ask {
 			own.take(&own.ask, text, home, p.Path)
 		}

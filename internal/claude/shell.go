@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 
 	"waggle/agent"
-	"waggle/internal/claude/claudeaccount"
 	"waggle/internal/json/jsonobj"
 	"waggle/internal/peer"
 	"waggle/spawn"
@@ -273,7 +272,7 @@ func Prefixed(ctx context.Context, socket, command string, environ []string) (co
 	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
 		return codeShells, fmt.Errorf("%w: another user listens there", errShells)
 	}
-	ask := shellAsk{Command: command, Shell: claudeaccount.Variable(environ, "SHELL"), Dir: dir, Env: environ}
+	ask := shellAsk{Command: command, Shell: spawn.Getenv(environ, "SHELL"), Dir: dir, Env: environ}
 	line, err := jsonobj.Marshal(ask)
 	if err == nil {
 		_, err = c.Write(append(line, '\n'))

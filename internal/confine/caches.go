@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"waggle/internal/sandbox"
+	"waggle/spawn"
 )
 
 // cacheVariables are the variables that move the cache of a build out of the home directory. Of what one names
@@ -36,7 +37,7 @@ func (m *Member) caches(home string) (dirs []string) {
 	set := append(goSettings(m.c.Environ, home), m.c.Environ...)
 	for _, name := range m.c.Want.Caches {
 		for _, v := range cacheVariables[name] {
-			dir := variable(set, v.name)
+			dir := spawn.Getenv(set, v.name)
 			switch {
 			case !filepath.IsAbs(dir):
 			case len(v.below) == 0:
@@ -66,7 +67,7 @@ func (m *Member) caches(home string) (dirs []string) {
 // moved is where a cache below ~/.cache is by XDG_CACHE_HOME.
 func moved(dir, home string, environ []string) string {
 	rest, below := strings.CutPrefix(dir, filepath.Join(home, ".cache")+"/")
-	if to := variable(environ, "XDG_CACHE_HOME"); below && filepath.IsAbs(to) {
+	if to := spawn.Getenv(environ, "XDG_CACHE_HOME"); below && filepath.IsAbs(to) {
 		return filepath.Join(to, rest)
 	}
 	return dir
@@ -77,9 +78,9 @@ const goSettingsSize = 64 << 10
 
 // goSettings are what `go env -w` has set, as an environment.
 func goSettings(environ []string, home string) (set []string) {
-	path := variable(environ, "GOENV")
+	path := spawn.Getenv(environ, "GOENV")
 	if path == "" {
-		config := variable(environ, "XDG_CONFIG_HOME")
+		config := spawn.Getenv(environ, "XDG_CONFIG_HOME")
 		switch {
 		case runtime.GOOS == "darwin":
 			config = filepath.Join(home, "Library", "Application Support")

@@ -97,17 +97,7 @@ func open(ctx context.Context, s settings, c worker.Confining) (m *Member, err e
 	return m, nil
 }
 
-func switchedOff(environ []string) bool { return variable(environ, Variable) == "off" }
-
-// variable is the last value of a variable.
-func variable(environ []string, name string) string {
-	for _, e := range slices.Backward(environ) {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func switchedOff(environ []string) bool { return spawn.Getenv(environ, Variable) == "off" }
 
 // refusal returns why a member that requires a sandbox has none.
 func (m *Member) refusal() error {
@@ -367,7 +357,7 @@ const tmpName = "tmp"
 
 // profile makes the profile of the member's commands.
 func (m *Member) profile() (sandbox.Profile, error) {
-	want, home := m.c.Want, variable(m.c.Environ, "HOME")
+	want, home := m.c.Want, spawn.Getenv(m.c.Environ, "HOME")
 	p := sandbox.Profile{Hidden: slices.Clone(m.c.Hidden), ReadOnly: slices.Clone(m.c.Guarded), UnixSockets: want.UnixSockets != "",
 		Tmp: filepath.Join(m.c.Dir, tmpName), Readable: slices.Concat(expand(want.Readable, home), []string{m.c.Own}, m.c.Lent), KeepEnv: want.Variables}
 	p.Writable = []string{m.c.Tree, filepath.Join(m.c.Own, "artifacts")}
@@ -376,10 +366,10 @@ func (m *Member) profile() (sandbox.Profile, error) {
 		p.Secrets = sandbox.Secrets(home)
 	}
 	// Servers of the user begin to listen there also while a command runs.
-	if dir := filepath.Clean(variable(m.c.Environ, "XDG_RUNTIME_DIR")); filepath.IsAbs(dir) && !slices.Contains(systemRoots, dir) && !strings.HasPrefix(home+"/", dir+"/") {
+	if dir := filepath.Clean(spawn.Getenv(m.c.Environ, "XDG_RUNTIME_DIR")); filepath.IsAbs(dir) && !slices.Contains(systemRoots, dir) && !strings.HasPrefix(home+"/", dir+"/") {
 		p.Hidden = append(p.Hidden, dir)
 	}
-	if config := variable(m.c.Environ, "CLAUDE_CONFIG_DIR"); filepath.IsAbs(config) {
+	if config := spawn.Getenv(m.c.Environ, "CLAUDE_CONFIG_DIR"); filepath.IsAbs(config) {
 		p.Secrets = append(p.Secrets, sandbox.ConfigSecrets(filepath.Clean(config))...)
 	}
 	p.Secrets = append(p.Secrets, expand(want.Secrets, home)...)

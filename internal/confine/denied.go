@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"waggle/internal/sandbox"
+	"waggle/spawn"
 )
 
 // What a deny rule with a wildcard can mask.
@@ -38,7 +39,7 @@ func (m *Member) masked(p sandbox.Profile, dir string) (sandbox.Profile, error) 
 		}
 	}
 	p.Secrets = slices.Concat(p.Secrets, unread)
-	granted := expand(m.c.Want.Readable, variable(m.c.Environ, "HOME"))
+	granted := expand(m.c.Want.Readable, spawn.Getenv(m.c.Environ, "HOME"))
 	p.Readable = slices.DeleteFunc(slices.Clone(p.Readable), func(path string) bool {
 		return slices.Contains(unread, path) && slices.Contains(granted, path)
 	})

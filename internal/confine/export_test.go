@@ -3,6 +3,7 @@ package confine
 import (
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/proxy"
+	"waggle/spawn"
 	"waggle/worker"
 )
 
@@ -16,7 +17,7 @@ var Met = limitsMet
 
 // CachesOf are the directories of a member's caches.
 func CachesOf(c worker.Confining) []string {
-	return (&Member{c: c}).caches(variable(c.Environ, "HOME"))
+	return (&Member{c: c}).caches(spawn.Getenv(c.Environ, "HOME"))
 }
 
 // EndProxy ends the proxy as its failure does.

@@ -44,7 +44,7 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 	}
 	for _, preset := range presets(relayPath, port, p.Loopback) {
 		name, value, _ := strings.Cut(preset, "=")
-		if old := getEnv(env, name); name == "JAVA_TOOL_OPTIONS" && old != "" {
+		if old := spawn.Getenv(env, name); name == "JAVA_TOOL_OPTIONS" && old != "" {
 			value = old + " " + value
 		}
 		env = setEnv(env, name, value)
@@ -95,13 +95,4 @@ func presets(relayPath string, port int, outside []string) []string {
 func setEnv(env []string, name, value string) []string {
 	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	return append(env, name+"="+value)
-}
-
-func getEnv(env []string, name string) string {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

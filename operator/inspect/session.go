@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -175,11 +176,6 @@ func tmuxSockets(env []string) (sockets []string) {
 	if socket, _, ok := terminal.InTmux(env); ok {
 		sockets = append(sockets, socket)
 	}
-	dir := "/tmp"
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "TMUX_TMPDIR="); ok && v != "" {
-			dir = v
-		}
-	}
+	dir := cmp.Or(spawn.Getenv(env, "TMUX_TMPDIR"), "/tmp")
 	return append(sockets, filepath.Join(dir, fmt.Sprintf("tmux-%d", os.Getuid()), "default"))
 }

@@ -23,6 +23,7 @@ import (
 	"waggle/agent"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
+	"waggle/spawn"
 )
 
 // Account is where a client keeps its configuration, its sessions and its login.
@@ -33,8 +34,8 @@ type Account struct {
 
 // Of is the account of clients with an environment.
 func Of(env []string) Account {
-	home := Variable(env, "HOME")
-	switch config := Variable(env, "CLAUDE_CONFIG_DIR"); {
+	home := spawn.Getenv(env, "HOME")
+	switch config := spawn.Getenv(env, "CLAUDE_CONFIG_DIR"); {
 	case filepath.IsAbs(config):
 		return Account{filepath.Clean(config), filepath.Join(config, globalName)}
 	case filepath.IsAbs(home):
@@ -47,16 +48,6 @@ const (
 	globalName = ".claude.json"
 	loginName  = ".credentials.json"
 )
-
-// Variable is the last value of a variable.
-func Variable(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
 
 // Names in the configuration directory.
 var (
@@ -75,7 +66,7 @@ var services = strings.Fields("api.anthropic.com console.anthropic.com platform.
 // Hosts are those that a client with an environment cannot work without; nil: the environment names none that
 // can be read.
 func Hosts(env []string) (list []agent.HostPort) {
-	if base := Variable(env, "ANTHROPIC_BASE_URL"); base != "" {
+	if base := spawn.Getenv(env, "ANTHROPIC_BASE_URL"); base != "" {
 		u, err := url.Parse(base)
 		if err != nil || u.Hostname() == "" {
 			return nil // the client will say so

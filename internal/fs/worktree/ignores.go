@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"waggle/spawn"
 )
 
 // ignores is what the repository's checkouts ignore by no file of their own: by the person's file of
 // patterns (core.excludesFile), and by the repository's info/exclude, which comes later and wins.
 func (g Git) ignores(ctx context.Context, common string) (string, error) {
 	usual := "~/.config/git/ignore"
-	for _, e := range g.Environ {
-		if dir, ok := strings.CutPrefix(e, "XDG_CONFIG_HOME="); ok && dir != "" {
-			usual = filepath.Join(dir, "git", "ignore")
-		}
+	if dir := spawn.Getenv(g.Environ, "XDG_CONFIG_HOME"); dir != "" {
+		usual = filepath.Join(dir, "git", "ignore")
 	}
 	person := Git{Program: g.Program, Environ: g.Environ, Limit: g.Limit} // with the person's configuration
 	persons, err := person.of(common).line(ctx, common, "config", "--type=path", "--default", usual, "--get", "core.excludesFile")
