@@ -70,33 +70,6 @@ func parseSize(text string) (size uint64, err error) {
 	return 0, strconv.ErrRange
 }
 
-// sandbox reads the team's block.
-func (c *checker) sandbox(f *File, y *yamlSandbox) {
-	const at = "$.sandbox"
-	if y == nil {
-		c.bare(at)
-		return
-	}
-	s := &record.Sandbox{Mode: c.sandboxMode(at, y.Mode, record.SandboxRequired)}
-	c.network(f, y.Network)
-	if y.Caches != nil {
-		s.Caches = c.caches(at, *y.Caches)
-	}
-	s.UnixSockets = c.sockets(at, y.UnixSockets, "")
-	s.Secrets = c.paths(f, at+".secrets", y.Secrets)
-	if y.Readable != nil {
-		s.Readable = c.paths(f, at+".readable", *y.Readable)
-	}
-	if y.Writable != nil {
-		s.Writable = c.writable(f, at, *y.Writable)
-	}
-	if y.Variables != nil {
-		s.Variables = c.variables(at, *y.Variables)
-	}
-	s.Limits = c.limits(at, y.Limits, nil)
-	f.Sandbox = s
-}
-
 // bare refuses a key without a block: nobody can tell whether that requires a sandbox or none.
 func (c *checker) bare(at string) {
 	p, err := yaml.PathString(at)
@@ -123,67 +96,71 @@ func (c *checker) sandboxMode(at, word string, otherwise record.SandboxMode) rec
 	return mode
 }
 
-// ownSandbox reads the block of a member, which only narrows the team's.
+// sandbox reads the team's block.
+func (c *checker) sandbox(f *File, y *yamlSandbox) {
+	const at = "$.sandbox"
+	if y == nil {
+		c.bare(at)
+		return
+	}
+	f.Sandbox = c.block(f, at, y, func() { c.network(f, y.Network) })
+}
+
+// ownSandbox reads the block of a member.
 func (c *checker) ownSandbox(f *File, at string, y *yamlSandbox) *record.Sandbox {
 	at += ".sandbox"
-	team := record.Sandbox{Mode: record.SandboxOff}
-	if f.Sandbox != nil {
-		team = *f.Sandbox
-	}
 	if y == nil {
 		c.bare(at)
 		return f.Sandbox
 	}
+	return c.block(f, at, y, func() {
+		if y.Network != nil {
+			c.bad(at+".network", "hosts are the team's: write them there, or answer the member when it asks")
+		}
+	})
+}
+
+// block reads a block, of which network reads the hosts. Where the file has one for the team, it only narrows that:
+// without one commands reach everything.
+func (c *checker) block(f *File, at string, y *yamlSandbox, network func()) *record.Sandbox {
+	team, narrows := record.Sandbox{Mode: record.SandboxOff}, f.Sandbox != nil
+	if narrows {
+		team = *f.Sandbox
+	}
+	among := func(key string, own, all []string, whose string) {
+		for _, name := range own {
+			if narrows && !slices.Contains(all, name) {
+				c.bad(at+"."+key, "%s is not one of %s: a member's block only narrows", name, whose)
+			}
+		}
+	}
 	s := team
-	s.Mode = c.sandboxMode(at, y.Mode, record.SandboxRequired)
-	if slices.Index(sandboxModes, s.Mode) < slices.Index(sandboxModes, team.Mode) {
+	if s.Mode = c.sandboxMode(at, y.Mode, record.SandboxRequired); slices.Index(sandboxModes, s.Mode) < slices.Index(sandboxModes, team.Mode) {
 		c.bad(at+".mode", "%s is wider than the team's %s: a member's block only narrows", s.Mode, team.Mode)
 	}
-	if y.Network != nil {
-		c.bad(at+".network", "hosts are the team's: write them there, or answer the member when it asks")
-	}
-	if f.Sandbox == nil { // the team's commands reach everything: any block is narrower
-		team.Caches, team.UnixSockets = sandbox.CacheNames(), record.SocketsOwnTree
-	}
+	network()
 	if y.Caches != nil {
 		s.Caches = c.caches(at, *y.Caches)
-		c.among(at+".caches", s.Caches, team.Caches, "the team's caches")
+		among("caches", s.Caches, team.Caches, "the team's caches")
 	}
-	s.UnixSockets = c.sockets(at, y.UnixSockets, s.UnixSockets)
-	if s.UnixSockets != "" && team.UnixSockets == "" {
+	if s.UnixSockets = c.sockets(at, y.UnixSockets, s.UnixSockets); narrows && s.UnixSockets != "" && team.UnixSockets == "" {
 		c.bad(at+".unix_sockets", "the team's block has none: a member's block only narrows")
 	}
 	s.Secrets = append(slices.Clone(team.Secrets), c.paths(f, at+".secrets", y.Secrets)...)
 	if y.Readable != nil {
 		s.Readable = c.paths(f, at+".readable", *y.Readable)
-		c.amongTeams(f, at+".readable", s.Readable, team.Readable)
+		among("readable", s.Readable, team.Readable, "the team's")
 	}
 	if y.Writable != nil {
 		s.Writable = c.writable(f, at, *y.Writable)
-		c.amongTeams(f, at+".writable", s.Writable, team.Writable)
+		among("writable", s.Writable, team.Writable, "the team's")
 	}
 	if y.Variables != nil {
 		s.Variables = c.variables(at, *y.Variables)
-		c.amongTeams(f, at+".variables", s.Variables, team.Variables)
+		among("variables", s.Variables, team.Variables, "the team's")
 	}
 	s.Limits = c.limits(at, y.Limits, team.Limits)
 	return &s
-}
-
-// among refuses what a member's block names beyond the team's.
-func (c *checker) among(at string, own, team []string, whose string) {
-	for _, name := range own {
-		if !slices.Contains(team, name) {
-			c.bad(at, "%s is not one of %s: a member's block only narrows", name, whose)
-		}
-	}
-}
-
-// amongTeams is among where the team has a block: without one its commands reach everything.
-func (c *checker) amongTeams(f *File, at string, own, team []string) {
-	if f.Sandbox != nil {
-		c.among(at, own, team, "the team's")
-	}
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
