@@ -32,42 +32,59 @@ type Group struct {
 // ErrNone reports that this process may make no control group.
 var ErrNone = errors.New("no control group of version 2 is delegated to this process")
 
-// Here finds the directory of the control group that this process is in, below the
-// mount point of the hierarchy. proc is /proc. It may turn out not to be writable.
+// Here finds the directory of the control group of version 2 that this process is in. proc is /proc. It may turn out
+// not to be writable.
 func Here(proc string) (dir string, err error) {
+	own, err := Own(proc)
+	if dir = own[""]; dir == "" {
+		err = errors.Join(ErrNone, err)
+	}
+	return dir, err
+}
+
+// Own finds the directories of the control groups that this process is in, below the mount points of their
+// hierarchies: for each controller of version 1, and under "" that of version 2. It reads cgroup(7)'s
+// /proc/PID/cgroup and proc(5)'s mountinfo.
+func Own(proc string) (map[string]string, error) {
 	own, err := os.ReadFile(filepath.Join(proc, "self", "cgroup"))
 	if err != nil {
-		return "", errors.Join(ErrNone, err)
+		return nil, err
 	}
 	mounts, err := os.ReadFile(filepath.Join(proc, "self", "mountinfo"))
 	if err != nil {
-		return "", errors.Join(ErrNone, err)
+		return nil, err
 	}
-	return find(string(own), string(mounts))
-}
-
-// find reads cgroup(7)'s /proc/PID/cgroup and proc(5)'s mountinfo.
-func find(own, mounts string) (dir string, err error) {
-	at, ok := "", false
-	for line := range strings.Lines(own) {
-		if rest, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found {
-			at, ok = rest, true
-		}
-	}
-	if !ok || !strings.HasPrefix(at, "/") || strings.HasSuffix(at, " (deleted)") {
-		return "", ErrNone
-	}
-	for line := range strings.Lines(mounts) {
-		front, back, _ := strings.Cut(line, " - ")
-		f, kind := strings.Fields(front), strings.Fields(back)
-		if len(f) < 5 || len(kind) < 1 || kind[0] != "cgroup2" {
+	paths := map[string]string{}
+	for line := range strings.Lines(string(own)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) < 3 || !strings.HasPrefix(f[2], "/") || strings.HasSuffix(f[2], " (deleted)") {
 			continue
 		}
-		if rest, below := strings.CutPrefix(at, strings.TrimSuffix(unescape(f[3]), "/")); below && (rest == "" || rest[0] == '/') {
-			return filepath.Join(unescape(f[4]), rest), nil
+		for c := range strings.SplitSeq(f[1], ",") {
+			paths[c] = f[2]
 		}
 	}
-	return "", ErrNone
+	dirs := map[string]string{}
+	for line := range strings.Lines(string(mounts)) {
+		front, back, _ := strings.Cut(line, " - ")
+		f, kind := strings.Fields(front), strings.Fields(back)
+		var names []string
+		switch {
+		case len(f) < 5 || len(kind) < 1:
+		case kind[0] == "cgroup2":
+			names = []string{""}
+		case kind[0] == "cgroup" && len(kind) > 2:
+			names = strings.Split(kind[2], ",")
+		}
+		for _, name := range names {
+			at, in := paths[name]
+			rest, below := strings.CutPrefix(at, strings.TrimSuffix(unescape(f[3]), "/"))
+			if _, found := dirs[name]; in && !found && below && (rest == "" || rest[0] == '/') {
+				dirs[name] = filepath.Join(unescape(f[4]), rest)
+			}
+		}
+	}
+	return dirs, nil
 }
 
 // unescape undoes the octal escapes of mountinfo.

@@ -15,7 +15,6 @@ func NewTestKit(dir, program string) (Kit, error) {
 var (
 	Advise    = advise
 	Barred    = barred
-	OwnGroups = ownGroups
 	Delegated = delegated
 	Environ   = environ
 	MacArgv   = Profile.macArgv

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/cgroup"
 	"waggle/internal/sandbox/relay"
 )
 
@@ -54,53 +55,14 @@ func sweep(dir string, now time.Time) {
 const callGroup = "waggle-call-"
 
 func findGroups(proc string) Groups {
-	own, err := os.ReadFile(filepath.Join(proc, "self", "cgroup"))
+	at, err := cgroup.Own(proc)
 	if err != nil {
 		return Groups{} // not Linux, or /proc is hidden
 	}
-	mounts, err := os.ReadFile(filepath.Join(proc, "self", "mountinfo"))
-	if err != nil {
-		return Groups{}
-	}
-	at := ownGroups(string(own), string(mounts))
 	if g := delegated(at[""]); g != (Groups{}) {
 		return g
 	}
 	return Groups{Memory: tried(at["memory"], "memory.limit_in_bytes"), Processes: tried(at["pids"], "pids.max")}
-}
-
-// ownGroups reads /proc/self/cgroup and mountinfo: the directory of this process's
-// group for each controller of version 1, and under "" that of version 2.
-func ownGroups(own, mounts string) map[string]string {
-	paths := map[string]string{}
-	for line := range strings.Lines(own) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		for c := range strings.SplitSeq(parts[1], ",") {
-			paths[c] = parts[2]
-		}
-	}
-	dirs := map[string]string{}
-	for line := range strings.Lines(mounts) {
-		front, back, _ := strings.Cut(line, " - ")
-		f, kind := strings.Fields(front), strings.Fields(back)
-		if len(f) < 5 || len(kind) < 3 || kind[0] != "cgroup" && kind[0] != "cgroup2" {
-			continue
-		}
-		names := []string{""}
-		if kind[0] == "cgroup" {
-			names = strings.Split(kind[2], ",")
-		}
-		for _, name := range names {
-			rest, below := strings.CutPrefix(paths[name], strings.TrimSuffix(f[3], "/"))
-			if _, known := paths[name]; known && below && (rest == "" || rest[0] == '/') {
-				dirs[name] = filepath.Join(f[4], rest)
-			}
-		}
-	}
-	return dirs
 }
 
 // delegated finds a directory of version 2 whose groups have controllers and in which this process

@@ -9,32 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"waggle/internal/sandbox"
 	"waggle/internal/sandbox/relay"
 	"waggle/internal/test/testenv"
 )
-
-func TestOwnGroups(t *testing.T) {
-	for name, tc := range map[string]struct {
-		own, mounts string
-		want        map[string]string
-	}{
-		"version 2": {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n",
-			"30 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
-			map[string]string{"": "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope"}},
-		"version 1": {"8:pids:/\n4:memory:/a/b\n3:cpu,cpuacct:/\n0::/\n",
-			"31 24 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n32 24 0:29 /a /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n33 24 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-			map[string]string{"pids": "/sys/fs/cgroup/pids", "memory": "/sys/fs/cgroup/memory/b", "": "/sys/fs/cgroup/unified"}},
-		"none":    {"", "30 24 0:27 / /proc rw - proc proc rw\n", map[string]string{}},
-		"garbage": {"x\n:\n::\n1:a\n", "- \nx - cgroup2\n", map[string]string{}},
-	} {
-		if diff := cmp.Diff(tc.want, sandbox.OwnGroups(tc.own, tc.mounts)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
 
 // Delegated takes a plain directory for no control group, and leaves nothing behind.
 func TestDelegatedTries(t *testing.T) {
