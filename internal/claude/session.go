@@ -169,12 +169,8 @@ func (s *session) say(ctx context.Context, id, msgID, words string) error {
 
 // inTerminal is an environment for a program that fills a screen.
 func inTerminal(env []string) []string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], "TERM="); ok && v != "" && v != "dumb" {
-			return env
-		} else if ok {
-			break
-		}
+	if term := spawn.Getenv(env, "TERM"); term != "" && term != "dumb" {
+		return env
 	}
 	return append(env, "TERM=xterm-256color")
 }
