@@ -25,9 +25,9 @@ func (l *lock) recover() {
 		l.note(l.rec.state)
 	}
 	if l.flk != nil {
-		removeTemps(l.path, tmpSuffix, time.Time{})
+		removeTemps(placeOf(l.path), tmpSuffix, time.Time{})
 	}
-	removeTemps(l.path, plainSuffix, l.o.now().Add(-l.o.stale()))
+	removeTemps(placeOf(l.path), plainSuffix, l.o.now().Add(-l.o.stale()))
 }
 
 // settle ends an exchange whose writer was killed around it. Only a content that
@@ -67,17 +67,16 @@ func (l *lock) keep(tmp string) {
 	}
 }
 
-// removeTemps removes temporary files of path with this suffix; with a time, only
+// removeTemps removes temporary files of a place with this suffix; with a time, only
 // those last written before it.
-func removeTemps(path, suffix string, before time.Time) {
-	dir, base := filepath.Split(path)
-	names, err := os.ReadDir(dir)
+func removeTemps(p place, suffix string, before time.Time) {
+	entries, err := p.list()
 	if err != nil {
 		return
 	}
-	for _, e := range names {
-		if isTemp(e, base, suffix, before) {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+	for _, e := range entries {
+		if isTemp(e, p.name, suffix, before) {
+			p.remove(e.Name())
 		}
 	}
 }

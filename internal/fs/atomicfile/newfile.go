@@ -7,19 +7,16 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 )
 
 // copyWhole is the size up to which a new content is put together in memory and
 // written at once; above it the kernel copies what did not change.
 const copyWhole = 64 << 10
 
-// createTemp makes ".<base>.<8 hex>.<suffix>" beside path.
-func createTemp(path, suffix string, perm fs.FileMode) (*os.File, error) {
-	dir, base := filepath.Split(path)
+// createTemp makes ".<name>.<8 hex>.<suffix>" in the directory of a place.
+func createTemp(p place, suffix string, perm fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
-		name := fmt.Sprintf("%s.%s.%08x.%s", dir, base, rand.Uint32(), suffix)
-		f, err := OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
+		f, err := p.create(fmt.Sprintf(".%s.%08x.%s", p.name, rand.Uint32(), suffix))
 		if errors.Is(err, fs.ErrExist) && try < 100 {
 			continue
 		}
@@ -28,7 +25,7 @@ func createTemp(path, suffix string, perm fs.FileMode) (*os.File, error) {
 		}
 		if perm.Perm() != 0o600 {
 			if err := f.Chmod(perm.Perm()); err != nil {
-				discard(f)
+				p.discard(f)
 				return nil, err
 			}
 		}
@@ -42,11 +39,6 @@ func linkNoReplace(from, to string) error {
 		return err
 	}
 	return os.Remove(from)
-}
-
-func discard(f *os.File) {
-	f.Close()
-	_ = os.Remove(f.Name())
 }
 
 // checkSplices refuses splices that overlap, descend or leave the content, and a

@@ -93,17 +93,17 @@ func TestRemoveTemps(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, old[0]), now, now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	removeTemps(path, "tmp", now.Add(-time.Minute))
+	removeTemps(placeOf(path), "tmp", now.Add(-time.Minute))
 	if got := names(t, dir); slices.Contains(got, old[0]) || len(got) != len(stay)+2 {
 		t.Errorf("before a time: %q", got)
 	}
-	removeTemps(path, "tmp", time.Time{})
+	removeTemps(placeOf(path), "tmp", time.Time{})
 	want := append(slices.Clone(stay), ".a.deadbeef.tmp")
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	removeTemps(filepath.Join(dir, "none", "a"), "tmp", time.Time{})
+	removeTemps(placeOf(filepath.Join(dir, "none", "a")), "tmp", time.Time{})
 }
 
 // TestCheckSplices: splices lie within the content, one after the other, and their result within the

@@ -36,7 +36,8 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 	if l.flk == nil {
 		suffix = plainSuffix
 	}
-	tmp, err := createTemp(l.path, suffix, perm)
+	at := placeOf(l.path)
+	tmp, err := createTemp(at, suffix, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 		err = syncData(tmp)
 	}
 	if err != nil {
-		discard(tmp)
+		at.discard(tmp)
 		return nil, err
 	}
 	l.o.hook("synced")
@@ -123,7 +124,7 @@ func (p *publication) replace(next Identity) (bool, error) {
 		}
 		d.cannotExchange()
 	}
-	if err := replace(p.tmp.Name(), p.l.path); err != nil {
+	if err := placeOf(p.l.path).replace(filepath.Base(p.tmp.Name())); err != nil {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	p.l.o.hook("published")

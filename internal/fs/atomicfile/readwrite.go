@@ -62,11 +62,23 @@ func WriteFile(path string, data []byte, o Options) error {
 	if err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
+	return write(placeOf(path), data, o)
+}
+
+// WriteWithin is WriteFile for a file of a directory that the caller holds open: whoever replaces
+// the directory, or puts a link at its path, does not choose what is written. o.Aside has no effect.
+func WriteWithin(root *os.Root, name string, data []byte, o Options) error {
+	o.Aside = ""
+	return write(place{root, root.Name(), name}, data, o)
+}
+
+func write(p place, data []byte, o Options) error {
+	path := p.path()
 	if int64(len(data)) > o.maxSize() {
 		return fmt.Errorf("write: %w", tooLarge(path, int64(len(data)), o.maxSize()))
 	}
 	perm := o.perm()
-	old, err := os.Lstat(path)
+	old, err := p.lstat()
 	switch {
 	case err == nil:
 		if err = regular(path, old.Mode()); err == nil {
@@ -81,9 +93,9 @@ func WriteFile(path string, data []byte, o Options) error {
 		return fmt.Errorf("write: %w", err)
 	}
 	if _, again := swept.LoadOrStore(path, struct{}{}); !again {
-		removeTemps(path, newSuffix, o.now().Add(-time.Minute))
+		removeTemps(p, newSuffix, o.now().Add(-time.Minute))
 	}
-	f, err := createTemp(path, newSuffix, perm)
+	f, err := createTemp(p, newSuffix, perm)
 	if err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
@@ -91,18 +103,18 @@ func WriteFile(path string, data []byte, o Options) error {
 		keepOwner(f, old)
 	}
 	o.hook("temp-created")
-	if err := fill(f, data, o); err != nil {
-		discard(f)
-		return fmt.Errorf("write: %w", err)
+	err = fill(f, data, o)
+	if err == nil {
+		o.hook("synced")
+		err = p.replace(filepath.Base(f.Name()))
 	}
-	o.hook("synced")
-	if err := replace(f.Name(), path); err != nil {
-		discard(f)
+	if err != nil {
+		p.discard(f)
 		return fmt.Errorf("write: %w", err)
 	}
 	o.hook("published")
 	if o.Sync == SyncFull {
-		if err := syncDir(filepath.Dir(path)); err != nil {
+		if err := syncDir(p.dir); err != nil {
 			return fmt.Errorf("write: published, but the directory was not flushed: %w", err)
 		}
 	}

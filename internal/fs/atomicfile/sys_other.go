@@ -43,12 +43,6 @@ func syncDir(string) error { return nil }
 
 func syncData(f *os.File) error { return Flush(f) }
 
-// replace renames over a file that a reader may have open for a moment.
-func replace(from, to string) error {
-	_, err := retry(func() (struct{}, error) { return struct{}{}, Rename(from, to) })
-	return err
-}
-
 // patiently calls op until nothing is busy.
 func patiently(op func() error) error {
 	_, err := retry(func() (struct{}, error) { return struct{}{}, op() })

@@ -60,8 +60,6 @@ func syncDir(dir string) error {
 	return Flush(d)
 }
 
-func replace(from, to string) error { return Rename(from, to) }
-
 // patiently calls op: nothing is busy for a moment here.
 func patiently(op func() error) error { return op() }
 
