@@ -17,14 +17,11 @@ func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, mo
 		from = refOf(t.From)
 	}
 	if t.own() {
-		release, err := hold(ctx, t)
-		if err != nil {
+		var done func() error
+		if at, _, from, done, err = g.ownFiles(ctx, t); err != nil {
 			return nil, false, err
 		}
-		defer release()
-		if at, from, err = g.ownFiles(ctx, t); err != nil {
-			return nil, false, err
-		}
+		defer done()
 		diff[len(diff)-1] = "--ignore-submodules=all"
 	}
 	var out string

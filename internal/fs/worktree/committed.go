@@ -65,7 +65,7 @@ func (g Git) Commit(ctx context.Context, t Tree, message string) (tip Tip, err e
 
 func (g Git) commitLinked(ctx context.Context, t Tree, message string, files []string) (tip Tip, err error) {
 	if len(files) == 0 {
-		tip.Commit, err = g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+		tip.Commit, err = g.At(ctx, t, t.Branch)
 		if err == nil && tip.Commit == "" {
 			err = &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
 		}

@@ -451,12 +451,22 @@ func (s Store) finished(ctx context.Context, t Tree) (bool, error) {
 	return slices.ContainsFunc(all, ours) && s.Git.same(ctx, t) == nil, nil
 }
 
+// finishedOwn is finished for a checkout with a git directory of its own, whose branch is made last.
+func (s Store) finishedOwn(ctx context.Context, t Tree) (bool, error) {
+	if sameOwn(t) != nil {
+		return false, nil
+	}
+	at, err := s.Git.At(ctx, t, t.Branch)
+	return err == nil && at == t.Base, err
+}
+
 // whole reports whether a worktree that was being made is finished and untouched.
 func (s Store) whole(ctx context.Context, r Record) (bool, error) {
+	is := s.finished
 	if r.Tree.own() {
-		return s.wholeOwn(ctx, r.Tree)
+		is = s.finishedOwn
 	}
-	if done, err := s.finished(ctx, r.Tree); err != nil || !done {
+	if done, err := is(ctx, r.Tree); err != nil || !done {
 		return false, err
 	}
 	st, err := s.Git.Status(ctx, r.Tree)
@@ -518,7 +528,7 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 	if t.Existing {
 		return nil
 	}
-	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	tip, err := s.Git.At(ctx, t, t.Branch)
 	if err != nil || tip == "" {
 		return err
 	}
@@ -537,7 +547,10 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 // Restore makes a recorded worktree again when its directory does not exist any more, from its
 // branch, for the next session. It does not change one that exists.
 func (s Store) Restore(ctx context.Context, t Tree) error {
-	return s.with(ctx, t, func(r Record) bool { return r.Tree == t && r.State == made }, func(r Record) error {
+	return s.with(ctx, t, func(r Record) error {
+		if r.Tree != t || r.State != made {
+			return &UnknownError{t.Path}
+		}
 		return noSpace(s.restore(ctx, r))
 	})
 }

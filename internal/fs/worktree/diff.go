@@ -70,7 +70,7 @@ func (g Git) diffFrom(ctx context.Context, t Tree, commit string) (d Difference,
 		return d, err
 	}
 	if commit == "" && base == t.Base && head != base && t.From != "" {
-		from, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
+		from, err := g.At(ctx, t, t.From)
 		if err != nil {
 			return d, err
 		}
@@ -215,30 +215,19 @@ func (g Git) quiet() Git {
 	return g
 }
 
-// readOwn returns a git with the mirror's index for a checkout with a git directory of its own, and
-// holds the mirror until done.
+// readOwn is readLinked for a checkout with a git directory of its own. It holds the mirror until done.
 func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
-	k, end, err := g.take(ctx, t)
-	if err != nil {
-		return g, "", "", nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, end())
-		}
-	}()
-	from, err := g.base(ctx, t)
+	at, k, from, done, err := g.ownFiles(ctx, t)
 	if err != nil {
 		return g, "", "", nil, err
 	}
 	base = t.Base
 	if k.head != "" {
 		if base, err = g.bare(t).start(ctx, t.Mirror, t, k.head, from); err != nil {
-			return g, "", "", nil, err
+			err = errors.Join(err, done())
 		}
 	}
-	at = g.private(t)
-	return at, base, k.head, end, at.index(ctx, t, k)
+	return at, base, k.head, done, err
 }
 
 // compare fills in the files and the text of a diff.

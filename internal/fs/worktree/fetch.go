@@ -76,19 +76,11 @@ func (g Git) bring(ctx context.Context, t Tree, from, to string) error {
 // mirrorWait is how long another reader of a checkout is waited for.
 const mirrorWait = time.Minute
 
-// hold takes the lock of a tree's mirror: one process at a time reads the checkout.
-func hold(ctx context.Context, t Tree) (release func() error, err error) {
+// take takes the lock of a tree's mirror, so that one process at a time reads the checkout, and collects.
+func (g Git) take(ctx context.Context, t Tree) (k taken, release func() error, err error) {
 	release, err = atomicfile.Flock(ctx, filepath.Join(t.Mirror, "waggle.lock"), atomicfile.Options{Deadline: mirrorWait})
 	if err != nil {
-		return nil, fmt.Errorf("worktree: %w", err)
-	}
-	return release, nil
-}
-
-// take is hold and collect.
-func (g Git) take(ctx context.Context, t Tree) (k taken, release func() error, err error) {
-	if release, err = hold(ctx, t); err != nil {
-		return k, nil, err
+		return k, nil, fmt.Errorf("worktree: %w", err)
 	}
 	if k, err = g.collect(ctx, t); err != nil {
 		err = errors.Join(err, release())
@@ -118,7 +110,7 @@ func (g Git) base(ctx context.Context, t Tree) (from string, err error) {
 	if t.From == "" {
 		return "", nil
 	}
-	return g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
+	return g.At(ctx, t, t.From)
 }
 
 // statusOwn is Status of a checkout with its own git directory. A directory that does not exist has
@@ -156,18 +148,21 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	return g.ownCommits(ctx, t, k, s)
 }
 
-// ownFiles is git for the files of a checkout with its own git directory, with what they are
-// compared with.
-func (g Git) ownFiles(ctx context.Context, t Tree) (p Git, from string, err error) {
-	k, err := g.collect(ctx, t)
+// ownFiles returns a git with the mirror's index for a checkout with a git directory of its own, what was taken of it, and
+// where the branch is that it came from, "" for none. It holds the mirror until done.
+func (g Git) ownFiles(ctx context.Context, t Tree) (at Git, k taken, from string, done func() error, err error) {
+	k, done, err = g.take(ctx, t)
 	if err != nil {
-		return g, "", err
+		return g, k, "", nil, err
 	}
-	if from, err = g.base(ctx, t); err != nil {
-		return g, "", err
+	at = g.private(t)
+	if from, err = g.base(ctx, t); err == nil {
+		err = at.index(ctx, t, k)
 	}
-	p = g.private(t)
-	return p, from, p.index(ctx, t, k)
+	if err != nil {
+		err = errors.Join(err, done())
+	}
+	return at, k, from, done, err
 }
 
 // index makes the mirror's index that of the checkout's commit, and what it ignores that of the
@@ -199,17 +194,4 @@ func (g Git) ownCommits(ctx context.Context, t Tree, k taken, s *Status) error {
 		not = append(not, from)
 	}
 	return g.bare(t).log(ctx, t.Mirror, append(append(tips, not...), "--glob=refs/repository/remotes/*"), s)
-}
-
-// wholeOwn reports whether a checkout that was being made is finished and untouched.
-func (s Store) wholeOwn(ctx context.Context, t Tree) (bool, error) {
-	if sameOwn(t) != nil {
-		return false, nil
-	}
-	at, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
-	if err != nil || at != t.Base {
-		return false, err
-	}
-	st, err := s.Git.Status(ctx, t)
-	return err == nil && st.Clean() && st.Head == t.Base, nil
 }

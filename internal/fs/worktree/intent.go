@@ -2,13 +2,10 @@ package worktree
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"waggle/internal/fs/atomicfile"
@@ -79,20 +76,13 @@ func (s Store) intentFile(t Tree) string {
 
 // Intents lists the merges that were begun and have not ended, in the order of the names. One that
 // cannot be read is an error.
-func (s Store) Intents() ([]*Intent, error) {
-	entries, err := os.ReadDir(s.intents())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func (s Store) Intents() (all []*Intent, err error) {
+	names, err := recordsIn(s.intents())
 	if err != nil {
-		return nil, fmt.Errorf("worktree: %w", err)
+		return nil, err
 	}
-	var all []*Intent
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		i, err := readIntent(filepath.Join(s.intents(), e.Name()))
+	for _, name := range names {
+		i, err := readIntent(filepath.Join(s.intents(), name+".json"))
 		if err != nil {
 			return nil, err
 		}
@@ -116,19 +106,9 @@ func (s Store) begun(t Tree) (*Intent, error) {
 }
 
 func readIntent(path string) (*Intent, error) {
-	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("worktree: %w", err)
-	}
 	i := &Intent{}
-	if err := json.Unmarshal(b, i); err != nil {
-		return nil, &atomicfile.RecordError{Path: path, Err: err}
-	}
-	if i.V != recordVersion {
-		return nil, fmt.Errorf("%s has version %d, and this program knows %d", path, i.V, recordVersion)
+	if err := readRecord(path, i, &i.V); err != nil {
+		return nil, ignoreMissing(err)
 	}
 	return i, nil
 }

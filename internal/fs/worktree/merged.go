@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // RemoveMerged removes a worktree whose work is in another branch, and its branch. It is kept, with
@@ -17,17 +18,12 @@ func (s Store) RemoveMerged(ctx context.Context, t Tree, tip Tip) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	rs, err := s.List()
+	r, found, err := s.record(filepath.Base(t.Path))
+	if err == nil && found && r.Tree.Path == t.Path && r.State != making {
+		err = s.removeMerged(ctx, r, tip)
+	}
 	if err != nil {
 		return err
-	}
-	for _, r := range rs {
-		if r.Tree.Path != t.Path || r.State == making {
-			continue
-		}
-		if err := s.removeMerged(ctx, r, tip); err != nil {
-			return err
-		}
 	}
 	if err := s.dropMerged(ctx, t, tip); err != nil {
 		return err

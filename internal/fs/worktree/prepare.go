@@ -32,21 +32,16 @@ type Prepared struct {
 // Prepared is the recorded preparation of a worktree, nil before it ended, and what the repository's post-checkout
 // hook said when it failed as the worktree was made, "" when it did not.
 func (s Store) Prepared(t Tree) (p *Prepared, hook string, err error) {
-	rs, err := s.List()
-	if err != nil {
+	r, found, err := s.record(filepath.Base(t.Path))
+	if !found || r.Tree.Path != t.Path {
 		return nil, "", err
 	}
-	for _, r := range rs {
-		if r.Tree.Path == t.Path {
-			return r.Prepared, r.Hook, nil
-		}
-	}
-	return nil, "", nil
+	return r.Prepared, r.Hook, nil
 }
 
 // SetPrepared records how the preparation of a worktree ended.
 func (s Store) SetPrepared(ctx context.Context, t Tree, p Prepared) error {
-	return s.with(ctx, t, func(r Record) bool { return r.Tree.Path == t.Path }, func(r Record) error {
+	return s.with(ctx, t, func(r Record) error {
 		r.Prepared = &p
 		return s.put(r)
 	})

@@ -53,33 +53,26 @@ func (s Store) tip(ctx context.Context, t Tree) (string, error) {
 			return tip, nil
 		}
 	}
-	return s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	return s.Git.At(ctx, t, t.Branch)
 }
 
 // SetRefused records that a merge changed nothing, with where the branch is; nil: that none is
 // refused now.
-func (s Store) SetRefused(ctx context.Context, t Tree, refused *Refused) (err error) {
-	release, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	r, err := s.read(filepath.Base(t.Path))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && r.Tree.Path != t.Path {
-		return &UnknownError{t.Path}
-	}
-	if err != nil || refused == nil && r.Refused == nil {
-		return err
-	}
-	if refused != nil {
-		now := *refused
-		if now.Tip, err = s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch)); err != nil {
-			return err
+func (s Store) SetRefused(ctx context.Context, t Tree, refused *Refused) error {
+	return s.with(ctx, t, func(r Record) (err error) {
+		if refused == nil && r.Refused == nil {
+			return nil
 		}
-		refused = &now
-	}
-	r.Refused = refused
-	return s.put(r)
+		if refused != nil {
+			now := *refused
+			if now.Tip, err = s.Git.At(ctx, t, t.Branch); err != nil {
+				return err
+			}
+			refused = &now
+		}
+		r.Refused = refused
+		return s.put(r)
+	})
 }
 
 // Gone reports that neither the directory of a worktree nor its branch exists any more.
@@ -87,6 +80,6 @@ func (s Store) Gone(ctx context.Context, t Tree) (bool, error) {
 	if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	tip, err := s.Git.At(ctx, t, t.Branch)
 	return err == nil && tip == "", err
 }

@@ -19,7 +19,7 @@ import (
 // not recorded is an *UnknownError. When its directory or its repository does not exist any more,
 // only the record is removed.
 func (s Store) Remove(ctx context.Context, t Tree) error {
-	return s.with(ctx, t, func(r Record) bool { return r.Tree.Path == t.Path }, func(r Record) error {
+	return s.with(ctx, t, func(r Record) error {
 		err := s.remove(ctx, r)
 		if err == nil {
 			_ = os.Remove(filepath.Dir(t.Path)) // if it was the last one

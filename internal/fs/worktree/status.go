@@ -131,7 +131,7 @@ func (g Git) HasBranch(ctx context.Context, t Tree) (bool, error) {
 	if _, err := os.Lstat(t.Common); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	head, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	head, err := g.At(ctx, t, t.Branch)
 	return head != "", err
 }
 
@@ -234,7 +234,7 @@ func (g Git) commits(ctx context.Context, t Tree, at string, s *Status) error {
 	if at != "" {
 		tips = append(tips, at)
 	}
-	tip, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
+	tip, err := g.At(ctx, t, t.Branch)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (g Git) commits(ctx context.Context, t Tree, at string, s *Status) error {
 	}
 	args := append(tips, "--not", t.Base)
 	if t.From != "" {
-		from, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
+		from, err := g.At(ctx, t, t.From)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -80,46 +79,67 @@ func (s Store) at(step string) {
 
 // List lists what is on record, in the order of the names.
 func (s Store) List() ([]Record, error) {
-	entries, err := os.ReadDir(s.Records)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	names, err := recordsIn(s.Records)
 	if err != nil {
-		return nil, fmt.Errorf("worktree: %w", err)
+		return nil, err
 	}
 	var rs []Record
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || strings.HasPrefix(name, ".") {
-			continue
-		}
-		r, err := s.read(name)
-		if bad, ok := errors.AsType[*atomicfile.RecordError](err); ok && s.Aside != nil {
-			err = s.Aside(bad.Path)
-			if err == nil {
-				continue
-			}
-		}
+	for _, name := range names {
+		r, found, err := s.record(name)
 		if err != nil {
-			return nil, fmt.Errorf("worktree: %w", err)
+			return nil, err
 		}
-		rs = append(rs, r)
+		if found {
+			rs = append(rs, r)
+		}
 	}
 	return rs, nil
+}
+
+// record reads a record, if it is there and is not set aside.
+func (s Store) record(name string) (r Record, found bool, err error) {
+	r, err = s.read(name)
+	if bad, ok := errors.AsType[*atomicfile.RecordError](err); ok && s.Aside != nil {
+		err = cmp.Or(s.Aside(bad.Path), fs.ErrNotExist)
+	}
+	if ignoreMissing(err) != nil {
+		return r, false, fmt.Errorf("worktree: %w", err)
+	}
+	return r, err == nil, nil
+}
+
+// recordsIn are the names of the records in a directory, sorted; none where it does not exist.
+func recordsIn(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if ignoreMissing(err) != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }
 
 // read reads a record.
 func (s Store) read(name string) (Record, error) {
-	path, r := s.file(name), Record{name: name}
-	if err := jsonfile.ReadRecord(path, &r, 1<<20); err != nil {
-		return r, err
+	r := Record{name: name}
+	err := readRecord(s.file(name), &r, &r.V)
+	return r, err
+}
+
+// readRecord reads a file of Records, with its version.
+func readRecord(path string, into any, v *int) error {
+	if err := jsonfile.ReadRecord(path, into, 1<<20); err != nil {
+		return err
 	}
-	if r.V != recordVersion {
-		return r, fmt.Errorf("%s has version %d, and this program knows %d", path, r.V, recordVersion)
+	if *v != recordVersion {
+		return fmt.Errorf("%s has version %d, and this program knows %d", path, *v, recordVersion)
 	}
-	return r, nil
+	return nil
 }
 
 // put writes a record.
@@ -132,7 +152,10 @@ func (s Store) put(r Record) error {
 
 // Pass makes a recorded worktree another owner's. found is false when it is not on record.
 func (s Store) Pass(ctx context.Context, t Tree, owner string) (found bool, err error) {
-	err = s.with(ctx, t, func(r Record) bool { return r.Tree == t && r.State == made }, func(r Record) error {
+	err = s.with(ctx, t, func(r Record) error {
+		if r.Tree != t || r.State != made {
+			return &UnknownError{t.Path}
+		}
 		r.Owner = owner
 		return s.put(r)
 	})
@@ -142,27 +165,26 @@ func (s Store) Pass(ctx context.Context, t Tree, owner string) (found bool, err 
 	return err == nil, err
 }
 
-// with does something with the record of a worktree that is as said, under the Store's lock. Without one the error is an
-// *UnknownError.
-func (s Store) with(ctx context.Context, t Tree, is func(Record) bool, do func(Record) error) (err error) {
+// with does something with the record of a worktree, under the Store's lock. Without one the error is an *UnknownError.
+func (s Store) with(ctx context.Context, t Tree, do func(Record) error) (err error) {
 	release, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	rs, err := s.List()
+	r, found, err := s.record(filepath.Base(t.Path))
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(rs, is); i >= 0 {
-		return do(rs[i])
+	if !found || r.Tree.Path != t.Path {
+		return &UnknownError{t.Path}
 	}
-	return &UnknownError{t.Path}
+	return do(r)
 }
 
 // forget removes a record.
 func (s Store) forget(r Record) error {
-	if err := os.Remove(s.file(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := ignoreMissing(os.Remove(s.file(r.name))); err != nil {
 		return fmt.Errorf("worktree: record: %w", err)
 	}
 	return nil
