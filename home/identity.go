@@ -71,10 +71,8 @@ func (h Home) whose(dir string) (*opened, error) {
 			return nil, nil
 		}
 		if (Dir{Path: dir}).begun() || written(leader) { // opening the leader's journal reports that it is lost
-			for _, other := range others(dir) {
-				if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
-					return known, nil
-				}
+			if known := h.claimed(dir); known != nil {
+				return known, nil
 			}
 		}
 		return broken(fmt.Errorf("%s is not there", filepath.Join(leader, firstSegment)))
@@ -82,10 +80,8 @@ func (h Home) whose(dir string) (*opened, error) {
 	if (Dir{Path: dir}).Unmade() {
 		return nil, nil // its maker was stopped in the middle of the first record
 	}
-	for _, other := range others(dir) {
-		if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
-			return known, nil // opening the leader's journal reports the damage
-		}
+	if known := h.claimed(dir); known != nil {
+		return known, nil // opening the leader's journal reports the damage
 	}
 	if o != nil {
 		return nil, nil // a directory that was moved and claims what it is not
@@ -116,25 +112,26 @@ func starved(err error) bool {
 	return errors.As(err, new(*fs.PathError)) && !errors.Is(err, fs.ErrNotExist)
 }
 
-// others lists the other sources for the team of a directory.
-func others(dir string) (ways []func() (*opened, error)) {
-	ways = append(ways, func() (*opened, error) {
-		var m maker
-		if err := jsonfile.Read(Dir{Path: dir}.Identity(), &m, maxIdentity); err != nil {
-			return nil, err
+// claimed is the team of a directory as something else in it than the leader's journal says; nil when nothing says so.
+func (h Home) claimed(dir string) *opened {
+	var m maker
+	if err := jsonfile.Read(Dir{Path: dir}.Identity(), &m, maxIdentity); err == nil {
+		o := &opened{Body: record.Opened{Root: m.Root, Team: m.Team, UID: m.UID}}
+		if h.fits(dir, o) {
+			return o
 		}
-		o := &opened{}
-		o.Body.Root, o.Body.Team, o.Body.UID = m.Root, m.Team, m.UID
-		return o, nil
-	})
+	}
 	journals := Dir{Path: dir}.aside().Journals().Path
 	entries, _ := os.ReadDir(journals)
 	for _, e := range entries {
-		if e.Name() != string(journal.Leader) {
-			ways = append(ways, func() (*opened, error) { return first(filepath.Join(journals, e.Name())) })
+		if e.Name() == string(journal.Leader) {
+			continue
+		}
+		if o, err := first(filepath.Join(journals, e.Name())); err == nil && h.fits(dir, o) {
+			return o
 		}
 	}
-	return ways
+	return nil
 }
 
 // members reports journals of members.
@@ -201,11 +198,8 @@ func (h Home) Claims(root string, team protocol.TeamName) (ds []Dir) {
 		if k.Broken == nil {
 			continue
 		}
-		for _, other := range others(k.Dir.Path) {
-			if o, err := other(); err == nil && o.Body.Root == root && o.Body.Team == team && h.fits(k.Dir.Path, o) {
-				ds = append(ds, h.Dir(root, team, o.Body.UID))
-				break
-			}
+		if o := h.claimed(k.Dir.Path); o != nil && o.Body.Root == root && o.Body.Team == team {
+			ds = append(ds, h.Dir(root, team, o.Body.UID))
 		}
 	}
 	return ds
