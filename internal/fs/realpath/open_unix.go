@@ -18,7 +18,7 @@ import (
 // ErrLink and has written nothing. It makes no directories. It refuses a file that is not regular
 // or has several names (ErrKind).
 func WriteFile(real string, data []byte, perm fs.FileMode) error {
-	f, err := openForWriting(real, perm)
+	f, err := open(real, unix.O_WRONLY|unix.O_CREAT, perm, mayWriteStat)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: real, Err: causeOf(err)}
 	}
@@ -35,46 +35,19 @@ func WriteFile(real string, data []byte, perm fs.FileMode) error {
 // ReadFile reads the file at real, an absolute path as Real returns it, of at most limit bytes. It follows
 // no link in any component, waits for nobody, and reads only a file that is regular.
 func ReadFile(real string, limit int64) ([]byte, error) {
-	fail := func(err error) ([]byte, error) {
+	f, err := open(real, unix.O_RDONLY, 0, mayReadStat)
+	var data []byte
+	if err == nil {
+		data, err = readAll(f, limit)
+	}
+	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: real, Err: causeOf(err)}
-	}
-	if !strings.HasPrefix(real, "/") {
-		return fail(errRelative)
-	}
-	dir, name := path.Split(path.Clean(real))
-	if name == "" {
-		return fail(unix.EISDIR)
-	}
-	parent, err := openDir(dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unix.Close(parent)
-	var st unix.Stat_t // opening a device has effects of its own
-	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return fail(err)
-	}
-	switch uint32(st.Mode) & unix.S_IFMT {
-	case unix.S_IFREG:
-	case unix.S_IFLNK:
-		return fail(ErrLink)
-	default:
-		return fail(errNotFile)
-	}
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	})
-	if err != nil {
-		return fail(asLink(err))
-	}
-	data, err := readAll(os.NewFile(uintptr(fd), real), limit)
-	if err != nil {
-		return fail(err)
 	}
 	return data, nil
 }
 
-func openForWriting(real string, perm fs.FileMode) (*os.File, error) {
+// open opens the file at real without a link in any component, if it may be opened, before and after.
+func open(real string, flags int, perm fs.FileMode, may func(*unix.Stat_t) error) (*os.File, error) {
 	if !strings.HasPrefix(real, "/") {
 		return nil, errRelative
 	}
@@ -93,25 +66,33 @@ func openForWriting(real string, perm fs.FileMode) (*os.File, error) {
 		return nil, ErrLink
 	}
 	if err == nil {
-		err = mayWriteStat(&st)
+		err = may(&st)
 	}
-	if err != nil && !errors.Is(err, unix.ENOENT) {
+	if err != nil && (flags&unix.O_CREAT == 0 || !errors.Is(err, unix.ENOENT)) {
 		return nil, err
 	}
 	fd, err := retry(func() (int, error) {
-		return unix.Openat(parent, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
+		return unix.Openat(parent, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
 	})
 	if err != nil {
 		return nil, asLink(err)
 	}
 	if err = unix.Fstat(fd, &st); err == nil {
-		err = mayWriteStat(&st)
+		err = may(&st)
 	}
 	if err != nil {
 		_ = unix.Close(fd)
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), real), nil
+}
+
+// mayReadStat refuses what is no regular file.
+func mayReadStat(st *unix.Stat_t) error {
+	if uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+		return errNotFile
+	}
+	return nil
 }
 
 // mayWriteStat is mayWrite of what stat reports.
