@@ -44,9 +44,9 @@ func encode(f format, entries []protocol.Envelope) ([][]byte, error) {
 	return enc, nil
 }
 
-// appendSplices adds encoded entries behind the last one in the layout of JSON.stringify(x, null,
-// 2) and changes no earlier byte. The error is scanArray's.
-func appendSplices(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
+// add adds encoded entries behind the last one in the layout of JSON.stringify(x, null,
+// 2) and changes no earlier byte. The error is that of scan.
+func (f arrayFormat) add(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
 	if !v.Exists() {
 		return []atomicfile.Splice{{Insert: []byte("[" + string(join(enc)) + "\n]")}}, nil
 	}
@@ -56,7 +56,7 @@ func appendSplices(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error)
 		if err != nil {
 			return nil, err
 		}
-		a, err := scanArray(data)
+		a, err := f.scan(data, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -143,13 +143,12 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 		if !v.Exists() {
 			return nil, nil
 		}
-		last, known := b.cached(atomicfile.IdentityOf(v))
-		if known && last.knows(ids) {
-			return markSplices(b.format, last, ids, b.o.Retention), nil
-		}
-		c, err := contentsOf(b.format, v, last, needIDs(last, ids))
-		if err != nil {
-			return nil, err
+		c, known := b.cached(atomicfile.IdentityOf(v))
+		if !known || !c.knows(ids) {
+			var err error
+			if c, err = contentsOf(b.format, v, c, needIDs(c, ids)); err != nil {
+				return nil, err
+			}
 		}
 		return markSplices(b.format, c, ids, b.o.Retention), nil
 	})
@@ -255,9 +254,7 @@ func (b *Box) read(all bool) (*contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	b.mu.Lock()
-	last, same := b.last, b.last != nil && b.lastID == id
-	b.mu.Unlock()
+	last, same := b.cached(id)
 	if same && (last.full || !all) {
 		b.noteTorn(last)
 		return last, nil

@@ -18,7 +18,7 @@ func (o Options) With(t atomicfile.Tier, s atomicfile.Sync) Options {
 // Scan returns where the elements of an array begin and end and which are marked
 // read, those before the error if there is one.
 func Scan(data []byte) (elems [][2]int, read []bool, err error) {
-	a, err := scanArray(data)
+	a, err := arrayFormat{}.scan(data, nil)
 	for _, e := range a.elems {
 		elems = append(elems, [2]int{e.start, e.end})
 		read = append(read, e.read == readTrue)
@@ -28,11 +28,11 @@ func Scan(data []byte) (elems [][2]int, read []bool, err error) {
 
 // Rescan is Scan of data after a scan of old.
 func Rescan(old, data []byte) (elems [][2]int, read []bool, err error) {
-	was, err := scanArray(old)
+	was, err := arrayFormat{}.scan(old, nil)
 	if err != nil {
 		return Scan(data)
 	}
-	a, err := rescan(data, &contents{data: old, array: was})
+	a, err := arrayFormat{}.scan(data, &contents{data: old, array: was})
 	for _, e := range a.elems {
 		elems = append(elems, [2]int{e.start, e.end})
 		read = append(read, e.read == readTrue)
@@ -42,7 +42,7 @@ func Rescan(old, data []byte) (elems [][2]int, read []bool, err error) {
 
 // Mark marks or removes the entries at these positions of a valid array.
 func Mark(data []byte, r Retention, at ...int) []byte {
-	a, err := scanArray(data)
+	a, err := arrayFormat{}.scan(data, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -51,12 +51,12 @@ func Mark(data []byte, r Retention, at ...int) []byte {
 	for _, i := range at {
 		ids = append(ids, c.entries[i].ID)
 	}
-	return apply(data, markSplices(arrayFormat{}, c, ids, r))
+	return atomicfile.Apply(data, markSplices(arrayFormat{}, c, ids, r))
 }
 
 // Mend is the repair of a broken file.
 func Mend(data []byte) []byte {
-	a, _ := scanArray(data)
+	a, _ := arrayFormat{}.scan(data, nil)
 	mended, _ := arrayFormat{}.mend(data, a)
 	return mended
 }
@@ -94,7 +94,7 @@ func LineAppend(data []byte, e protocol.Envelope) []byte {
 	if err != nil {
 		panic(err)
 	}
-	return apply(data, splices)
+	return atomicfile.Apply(data, splices)
 }
 
 // LineTake removes the lines of the entries at these positions.
@@ -107,7 +107,7 @@ func LineTake(data []byte, at ...int) []byte {
 	for _, i := range at {
 		remove[i] = true
 	}
-	return apply(data, lineFormat{}.without(&contents{data: data, array: a}, remove, nil))
+	return atomicfile.Apply(data, lineFormat{}.without(&contents{data: data, array: a}, remove, nil))
 }
 
 const (

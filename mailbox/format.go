@@ -56,16 +56,6 @@ func (arrayFormat) empty() string { return emptyArray }
 
 func (arrayFormat) encode(e protocol.Envelope) ([]byte, error) { return e.AppendJSON(nil), nil }
 
-func (arrayFormat) scan(data []byte, old *contents) (array, error) { return rescan(data, old) }
-
-func (arrayFormat) add(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
-	return appendSplices(v, enc)
-}
-
-func (arrayFormat) without(c *contents, remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
-	return c.without(remove, flags)
-}
-
 // mend keeps the readable leading entries, whose bytes stay as they are.
 func (arrayFormat) mend(data []byte, a array) (mended, bad []byte) {
 	if a.open < 0 || len(a.elems) == 0 {

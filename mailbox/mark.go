@@ -88,8 +88,8 @@ func addRead(raw []byte, spans []jsontext.Span, base int64) atomicfile.Splice {
 	return atomicfile.Splice{Offset: base + int64(last.End), Insert: text}
 }
 
-// without removes elements and their separators. flags are splices within elements that stay.
-func (c *contents) without(remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
+// without removes elements and their separators.
+func (arrayFormat) without(c *contents, remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
 	if !slices.Contains(remove, true) {
 		return flags
 	}

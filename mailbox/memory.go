@@ -37,7 +37,7 @@ func (m *memory) Append(ctx context.Context, entries ...protocol.Envelope) error
 		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, add.entries, add.enc, m.o.now()); err != nil {
 			return nil, err
 		}
-		return appendSplices(v, add.enc)
+		return arrayFormat{}.add(v, add.enc)
 	})
 }
 
@@ -60,7 +60,7 @@ func (m *memory) edit(ctx context.Context, op string, change func(memView) ([]at
 	if err != nil || len(splices) == 0 {
 		return err
 	}
-	data := apply(m.data, splices)
+	data := atomicfile.Apply(m.data, splices)
 	limit := m.o.MaxSize
 	if limit <= 0 {
 		limit = atomicfile.DefaultMaxSize
@@ -68,7 +68,7 @@ func (m *memory) edit(ctx context.Context, op string, change func(memView) ([]at
 	if int64(len(data)) > limit {
 		return fmt.Errorf("%s: %w: %d bytes, at most %d are allowed", op, ErrTooLarge, len(data), limit)
 	}
-	a, err := rescan(data, m.last)
+	a, err := arrayFormat{}.scan(data, m.last)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}

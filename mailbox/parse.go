@@ -43,7 +43,7 @@ func contentsOf(f format, v atomicfile.View, last *contents, need func([]byte, e
 
 // parse decodes the entries of a scanned array that need selects; nil selects all. need must select
 // all unread entries and, with each entry, all of equal content, because they are numbered by
-// occurrence. Entries that are unchanged since old, with which rescan compared, are reused: a file
+// occurrence. Entries that are unchanged since old, with which scan compared, are reused: a file
 // that grew by one entry costs one decoding.
 func parse(data []byte, a array, old *contents, need func([]byte, element) bool) *contents {
 	c := &contents{data: data, array: a, entries: make([]Entry, len(a.elems)), full: need == nil}

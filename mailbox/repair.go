@@ -155,7 +155,7 @@ func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([
 	if err != nil {
 		return r, nil, err
 	}
-	return r, []atomicfile.Splice{{Delete: v.Size(), Insert: apply(mended, splices)}}, nil
+	return r, []atomicfile.Splice{{Delete: v.Size(), Insert: atomicfile.Apply(mended, splices)}}, nil
 }
 
 // report passes reports to Options.Report. The caller holds no lock.

@@ -56,7 +56,7 @@ type element struct {
 type array struct {
 	open, close int // offsets of the brackets; of a layout of lines -1
 	elems       []element
-	same        int      // the number of leading elements that equal, byte for byte, those of the content that rescan compared with
+	same        int      // the number of leading elements that equal, byte for byte, those of the content that scan compared with
 	bad         [][2]int // of a layout of lines: where garbage begins and ends
 	torn        int      // of a layout of lines: where an unfinished last line begins, or -1
 }
@@ -70,12 +70,9 @@ func (a array) lastEnd() int {
 	return a.elems[len(a.elems)-1].end
 }
 
-// scanArray reads data as one JSON array. The error is errEmpty, errNotArray,
-// errTooMany or a *brokenError.
-func scanArray(data []byte) (array, error) { return rescan(data, nil) }
-
-// rescan is scanArray for data that may begin like old: the equal part is not scanned again.
-func rescan(data []byte, old *contents) (array, error) {
+// scan reads data, which may begin like old, as one JSON array: the equal part is not scanned again. The error is
+// errEmpty, errNotArray, errTooMany or a *brokenError.
+func (arrayFormat) scan(data []byte, old *contents) (array, error) {
 	a := array{open: -1, close: -1, torn: -1}
 	s := newScanner(data)
 	if done := old.common(data); len(done) > 0 {

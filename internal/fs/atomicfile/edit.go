@@ -70,11 +70,10 @@ func (l *lock) attempt(fn func(View) ([]Splice, error)) (done bool, err error) {
 	if err != nil || len(splices) == 0 {
 		return true, err
 	}
-	size, err := checkSplices(v, splices, l.o.maxSize())
-	if err != nil {
+	if err := checkSplices(v, splices, l.o.maxSize()); err != nil {
 		return false, err
 	}
-	p, err := l.prepare(v, splices, size)
+	p, err := l.prepare(v, splices)
 	if errors.Is(err, errShrunk) {
 		return false, nil
 	}

@@ -42,25 +42,25 @@ func linkNoReplace(from, to string) error {
 }
 
 // checkSplices refuses splices that overlap, descend or leave the content, and a
-// result over the limit, and returns the size of the result.
-func checkSplices(v *view, splices []Splice, limit int64) (int64, error) {
+// result over the limit.
+func checkSplices(v *view, splices []Splice, limit int64) error {
 	size, at := v.Size(), int64(0)
 	for _, s := range splices {
 		if s.Offset < at || s.Delete < 0 || s.Offset+s.Delete > v.Size() {
-			return 0, fmt.Errorf("edit %s: a splice of %d bytes at %d does not fit (%d bytes, done up to %d)",
+			return fmt.Errorf("edit %s: a splice of %d bytes at %d does not fit (%d bytes, done up to %d)",
 				v.path, s.Delete, s.Offset, v.Size(), at)
 		}
 		at = s.Offset + s.Delete
 		size += int64(len(s.Insert)) - s.Delete
 	}
 	if size > limit {
-		return 0, fmt.Errorf("edit: %w", tooLarge(v.path, size, limit))
+		return fmt.Errorf("edit: %w", tooLarge(v.path, size, limit))
 	}
-	return size, nil
+	return nil
 }
 
 // writeSpliced writes v's content with the splices applied to f.
-func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
+func writeSpliced(f *os.File, v *view, splices []Splice) error {
 	if v.f == nil || v.Size() <= copyWhole {
 		old, err := v.Bytes()
 		if err != nil {
@@ -69,7 +69,7 @@ func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
 		if int64(len(old)) < v.Size() {
 			return errShrunk
 		}
-		_, err = Write(f, applySplices(old, splices, size))
+		_, err = Write(f, Apply(old, splices))
 		return err
 	}
 	at := int64(0)
@@ -89,8 +89,9 @@ func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
 // place.
 var errShrunk = errors.New("the file was cut short while it was read")
 
-func applySplices(old []byte, splices []Splice, size int64) []byte {
-	out := make([]byte, 0, size)
+// Apply returns a content with splices made, which fit it.
+func Apply(old []byte, splices []Splice) []byte {
+	out := make([]byte, 0, len(old))
 	at := int64(0)
 	for _, s := range splices {
 		out = append(out, old[at:s.Offset]...)

@@ -17,7 +17,6 @@ type publication struct {
 	l       *lock
 	v       *view // the content that the edit has read
 	tmp     *os.File
-	size    int64
 	splices []Splice
 }
 
@@ -27,7 +26,7 @@ const writerPatience = 100 * time.Millisecond
 
 // prepare writes the new content into a temporary file and flushes it as the
 // policy says.
-func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, error) {
+func (l *lock) prepare(v *view, splices []Splice) (*publication, error) {
 	perm := l.o.perm()
 	if v.Exists() {
 		perm = v.fi.Mode()
@@ -45,7 +44,7 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 	if v.Exists() {
 		keepOwner(tmp, v.fi)
 	}
-	err = writeSpliced(tmp, v, splices, size)
+	err = writeSpliced(tmp, v, splices)
 	l.o.hook("temp-written")
 	if err == nil && l.o.Sync != SyncNone {
 		err = syncData(tmp)
@@ -55,7 +54,7 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 		return nil, err
 	}
 	l.o.hook("synced")
-	return &publication{l, v, tmp, size, splices}, nil
+	return &publication{l, v, tmp, splices}, nil
 }
 
 // publish gives the new content the file's name. Not done and no error: another
@@ -216,7 +215,7 @@ func (p *publication) added(f *os.File) (added []byte, ok bool) {
 	if err != nil || int64(len(old)) < p.v.Size() {
 		return nil, false
 	}
-	ours := applySplices(old, p.splices, p.size)
+	ours := Apply(old, p.splices)
 	all, err := io.ReadAll(io.LimitReader(f, p.l.o.maxSize()+1))
 	if err != nil || int64(len(all)) > p.l.o.maxSize() || !bytes.HasPrefix(all, ours) || !bytes.HasSuffix(ours, []byte("\n")) && len(ours) > 0 {
 		return nil, false

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -50,14 +51,7 @@ func (v *view) Exists() bool { return v.f != nil }
 
 func (v *view) ReadAt(p []byte, off int64) (int, error) {
 	if v.loaded || v.f == nil {
-		if off < 0 || off >= int64(len(v.data)) {
-			return 0, io.EOF
-		}
-		n := copy(p, v.data[off:])
-		if n < len(p) {
-			return n, io.EOF
-		}
-		return n, nil
+		return bytes.NewReader(v.data).ReadAt(p, off)
 	}
 	return v.f.ReadAt(p, off)
 }
