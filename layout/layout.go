@@ -141,15 +141,10 @@ func (d Dirs) Of(name string) (Found, error) {
 	// A mailbox that moves between the two looks is in neither file, so one that is missing is looked
 	// for again.
 	for range looks {
-		array, err := exists(d.Path(Array, name))
-		if err != nil {
-			return Found{}, err
-		}
-		lines, err := exists(d.Path(JSONL, name))
-		if err != nil {
-			return Found{}, err
-		}
+		array, lines, err := exist(d.Path(Array, name), d.Path(JSONL, name))
 		switch {
+		case err != nil:
+			return Found{}, err
 		case array && lines:
 			return d.both(name)
 		case array:
@@ -191,30 +186,22 @@ func (d Dirs) both(name string) (Found, error) {
 // Default is the layout of a mailbox that is not there yet: the lead's, else that of
 // the only directory there is, else Array.
 func (d Dirs) Default() (Layout, error) {
-	array, err := exists(d.Path(Array, lead))
-	if err != nil {
-		return Array, err
+	array, lines, err := exist(d.Path(Array, lead), d.Path(JSONL, lead))
+	if err == nil && array == lines {
+		array, lines, err = exist(d.Dir(Array), d.Dir(JSONL))
 	}
-	lines, err := exists(d.Path(JSONL, lead))
-	if err != nil {
-		return Array, err
-	}
-	if array != lines {
-		if lines {
-			return JSONL, nil
-		}
-		return Array, nil
-	}
-	if array, err = exists(d.Dir(Array)); err != nil {
-		return Array, err
-	}
-	if lines, err = exists(d.Dir(JSONL)); err != nil {
-		return Array, err
-	}
-	if lines && !array {
+	if err == nil && lines && !array {
 		return JSONL, nil
 	}
-	return Array, nil
+	return Array, err
+}
+
+// exist is exists of a file, or a directory, of each layout.
+func exist(ofArray, ofLines string) (array, lines bool, err error) {
+	if array, err = exists(ofArray); err == nil {
+		lines, err = exists(ofLines)
+	}
+	return array, lines, err
 }
 
 func exists(path string) (bool, error) {
