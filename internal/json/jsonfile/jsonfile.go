@@ -36,27 +36,23 @@ func read(path string, v any, limit int64, file func(string, atomicfile.Options)
 
 // Write replaces the file at path by v, without a line end.
 func Write(path string, v any, o atomicfile.Options) error {
-	b, err := jsonobj.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, b, o)
+	return write(path, v, jsonobj.Marshal, "", o)
 }
 
 // WriteLine replaces the file at path by v as one line.
 func WriteLine(path string, v any, o atomicfile.Options) error {
-	b, err := jsonobj.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, append(b, '\n'), o)
+	return write(path, v, jsonobj.Marshal, "\n", o)
 }
 
 // WriteIndent replaces the file at path by v, indented for people.
 func WriteIndent(path string, v any, o atomicfile.Options) error {
-	b, err := jsonobj.MarshalIndent(v)
+	return write(path, v, jsonobj.MarshalIndent, "\n", o)
+}
+
+func write(path string, v any, marshal func(any) ([]byte, error), end string, o atomicfile.Options) error {
+	b, err := marshal(v)
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, append(b, '\n'), o)
+	return atomicfile.WriteFile(path, append(b, end...), o)
 }
