@@ -108,7 +108,7 @@ func notDirectory(fi fs.FileInfo) bool { return !fi.IsDir() }
 // Clear sets aside what is at path and is not a regular file: for the file on which a lock is taken, and for one that is
 // written under it. The error is a *LockedError.
 func Clear(path string, o Options) error {
-	if fi, err := os.Lstat(path); err != nil || !notRegular(fi) {
+	if !replaced(path) {
 		return nil
 	}
 	return o.clear(path, notRegular)

@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // directories remembers what the file system below a directory can do. Whether
@@ -11,9 +12,8 @@ var directories sync.Map // of string to *directory
 
 type directory struct {
 	fine       func() bool // changes get different times, see fineTimes
-	mu         sync.Mutex
-	noExchange bool
-	stayed     int // how often a writer never closed a file
+	noExchange atomic.Bool
+	stayed     atomic.Int32 // how often a writer never closed a file
 }
 
 func dirOf(path string) *directory {
@@ -26,35 +26,17 @@ func dirOf(path string) *directory {
 }
 
 func (d *directory) tier(want Tier) Tier {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if want == TierAuto && d.noExchange {
+	switch {
+	case want != TierAuto:
+		return want
+	case d.noExchange.Load():
 		return TierRename
 	}
-	if want == TierAuto {
-		return TierExchange
-	}
-	return want
-}
-
-func (d *directory) cannotExchange() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.noExchange = true
+	return TierExchange
 }
 
 // A writer that stays is an oddity once; always, it is a file system whose leases
 // mean something else, and asking only costs time.
 const maxStayed = 3
 
-func (d *directory) asksForWriters() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stayed < maxStayed
-}
-
-func (d *directory) writerStays() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stayed++
-}
+func (d *directory) asksForWriters() bool { return d.stayed.Load() < maxStayed }

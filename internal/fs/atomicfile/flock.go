@@ -99,10 +99,8 @@ func onlyLooked(path string) bool {
 func tryFlock(path string, o Options) (*flock.Flock, error) {
 	looks := mostLooks
 	for range 100 {
-		if fi, err := os.Lstat(path); err == nil && notRegular(fi) {
-			if err := o.clear(path, notRegular); err != nil {
-				return nil, err
-			}
+		if err := Clear(path, o); err != nil {
+			return nil, err
 		}
 		l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openFlags), flock.SetPermissions(0o600))
 		if err := Failing(OpOpen, path); err != nil {

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"io/fs"
 	"time"
 )
@@ -28,17 +29,16 @@ const (
 	TierRename               // copy, splice, rename
 )
 
-func (t Tier) String() string {
-	switch t {
-	case TierAuto:
-		return "auto"
-	case TierExchange:
-		return "exchange"
-	case TierRename:
-		return "rename"
-	default:
-		return "unknown"
+var tierNames = [...]string{TierAuto: "auto", TierExchange: "exchange", TierRename: "rename"}
+
+func (t Tier) String() string { return named(tierNames[:], int(t), "unknown") }
+
+// named is the name of a number, or what a number without one is called.
+func named(names []string, n int, none string) string {
+	if n < 0 || n >= len(names) {
+		return none
 	}
+	return cmp.Or(names[n], none)
 }
 
 // Rank orders nested locks (trust §6). A goroutine that holds a lock of some rank may only take
@@ -57,26 +57,10 @@ const (
 	RankJournal                 // a leaf
 )
 
-func (r Rank) String() string {
-	switch r {
-	case RankLease:
-		return "lease"
-	case RankTasks:
-		return "tasks"
-	case RankTask:
-		return "task"
-	case RankConfig:
-		return "config"
-	case RankLayout:
-		return "layout"
-	case RankInbox:
-		return "inbox"
-	case RankJournal:
-		return "journal"
-	default:
-		return "none"
-	}
-}
+var rankNames = [...]string{RankLease: "lease", RankTasks: "tasks", RankTask: "task", RankConfig: "config", RankLayout: "layout",
+	RankInbox: "inbox", RankJournal: "journal"}
+
+func (r Rank) String() string { return named(rankNames[:], int(r), "none") }
 
 // Defaults of Options.
 const (

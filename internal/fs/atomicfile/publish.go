@@ -121,7 +121,7 @@ func (p *publication) replace(next Identity) (bool, error) {
 		if p.l.o.Tier == TierExchange {
 			return false, fmt.Errorf("edit: the file system cannot exchange names: %w", err)
 		}
-		d.cannotExchange()
+		d.noExchange.Store(true)
 	}
 	if err := placeOf(p.l.path).replace(filepath.Base(p.tmp.Name())); err != nil {
 		return false, fmt.Errorf("edit: %w", err)
@@ -281,7 +281,7 @@ func (p *publication) beingWritten() bool {
 	if !p.l.out(p.l.patience) {
 		return true
 	}
-	dirOf(p.l.path).writerStays()
+	dirOf(p.l.path).stayed.Add(1)
 	return false
 }
 
