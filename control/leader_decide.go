@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -78,15 +79,7 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint record.Mint) (Outcome, 
 		out.Refusal = &RefusedError{Why: why}
 		return out, nil
 	}
-	if why := unasked(req, v); why != "" {
-		out.Refusal = &RefusedError{Why: why}
-		return out, nil
-	}
-	if why := l.overspends(req, v); why != "" {
-		out.Refusal = &RefusedError{Why: why}
-		return out, nil
-	}
-	if why := l.overreach(req, v, mint.Now); why != "" {
+	if why := cmp.Or(unasked(req, v), l.overspends(req, v), l.overreach(req, v, mint.Now)); why != "" {
 		out.Refusal = &RefusedError{Why: why}
 		return out, nil
 	}
@@ -319,14 +312,12 @@ const (
 	ViaEnding    = "ending"
 )
 
-const expiredText = "nobody answered before the deadline; ask again if it is still needed"
-
 // expiredReason is what the asker of an expired request is told.
 func expiredReason(r *Request) string {
 	if r.Kind == record.KindQuestion {
 		return record.NoAnswer
 	}
-	return expiredText
+	return "nobody answered before the deadline; ask again if it is still needed"
 }
 
 func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Decided, error) {

@@ -47,50 +47,51 @@ func (l *Leader) apply(r journal.Record) error {
 	return fn(l, r)
 }
 
-func leaderRecord[T any](fn func(*Leader, journal.Record, T) error) func(*Leader, journal.Record) error {
-	return func(l *Leader, r journal.Record) error {
+// decoded is a method of a fold that takes the body of a record, as one that reads it.
+func decoded[F, T any](fn func(F, journal.Record, T) error) func(F, journal.Record) error {
+	return func(f F, r journal.Record) error {
 		var b T
 		if err := json.Unmarshal(r.Body, &b); err != nil {
 			return fmt.Errorf("%s: %w", r.Kind, err)
 		}
-		return fn(l, r, b)
+		return fn(f, r, b)
 	}
 }
 
 var leaderRecords = map[string]func(*Leader, journal.Record) error{
-	record.KindOpened:       leaderRecord((*Leader).openedRec),
-	record.KindPolicy:       leaderRecord((*Leader).policyRec),
-	record.KindJoined:       leaderRecord((*Leader).joinedRec),
-	record.KindProcess:      leaderRecord((*Leader).processRec),
-	record.KindLeft:         leaderRecord((*Leader).leftRec),
-	record.KindLeading:      leaderRecord((*Leader).leadingRec),
-	record.KindDied:         leaderRecord((*Leader).diedRec),
-	record.KindStopping:     leaderRecord((*Leader).stoppingRec),
-	record.KindEnding:       leaderRecord((*Leader).endingRec),
-	record.KindDetached:     leaderRecord((*Leader).detachedRec),
-	record.KindSeen:         leaderRecord((*Leader).seenRec),
-	record.KindDecided:      leaderRecord((*Leader).decidedRec),
-	record.KindVoted:        leaderRecord((*Leader).votedRec),
-	record.KindCommanded:    leaderRecord((*Leader).commandedRec),
-	record.KindSent:         leaderRecord((*Leader).sentRec),
-	record.KindClosed:       leaderRecord((*Leader).closedRec),
-	record.KindSaid:         leaderRecord((*Leader).saidRec),
-	record.KindTaken:        leaderRecord((*Leader).takenRec),
-	record.KindUnverified:   leaderRecord((*Leader).unverifiedRec),
-	record.KindNoticed:      leaderRecord((*Leader).noticedRec),
-	record.KindDiverged:     leaderRecord((*Leader).divergedRec),
-	record.KindAcknowledged: leaderRecord((*Leader).acknowledgedRec),
-	record.KindDone:         leaderRecord((*Leader).doneRec),
-	record.KindEnded:        leaderRecord((*Leader).endedRec),
-	record.KindBudget:       leaderRecord((*Leader).budgetRec),
-	record.KindSpent:        leaderRecord((*Leader).spentRec),
-	record.KindBorrowed:     leaderRecord((*Leader).borrowedRec),
-	record.KindSlept:        leaderRecord((*Leader).sleptRec),
-	record.KindReturned:     leaderRecord((*Leader).returnedRec),
-	record.KindHalted:       leaderRecord((*Leader).haltedRec),
-	record.KindResumed:      leaderRecord((*Leader).resumedRec),
-	record.KindTakenBack:    leaderRecord((*Leader).takenBackRec),
-	record.KindBegun:        leaderRecord((*Leader).begunRec),
+	record.KindOpened:       decoded((*Leader).openedRec),
+	record.KindPolicy:       decoded((*Leader).policyRec),
+	record.KindJoined:       decoded((*Leader).joinedRec),
+	record.KindProcess:      decoded((*Leader).processRec),
+	record.KindLeft:         decoded((*Leader).leftRec),
+	record.KindLeading:      decoded((*Leader).leadingRec),
+	record.KindDied:         decoded((*Leader).diedRec),
+	record.KindStopping:     decoded((*Leader).stoppingRec),
+	record.KindEnding:       decoded((*Leader).endingRec),
+	record.KindDetached:     decoded((*Leader).detachedRec),
+	record.KindSeen:         decoded((*Leader).seenRec),
+	record.KindDecided:      decoded((*Leader).decidedRec),
+	record.KindVoted:        decoded((*Leader).votedRec),
+	record.KindCommanded:    decoded((*Leader).commandedRec),
+	record.KindSent:         decoded((*Leader).sentRec),
+	record.KindClosed:       decoded((*Leader).closedRec),
+	record.KindSaid:         decoded((*Leader).saidRec),
+	record.KindTaken:        decoded((*Leader).takenRec),
+	record.KindUnverified:   decoded((*Leader).unverifiedRec),
+	record.KindNoticed:      decoded((*Leader).noticedRec),
+	record.KindDiverged:     decoded((*Leader).divergedRec),
+	record.KindAcknowledged: decoded((*Leader).acknowledgedRec),
+	record.KindDone:         decoded((*Leader).doneRec),
+	record.KindEnded:        decoded((*Leader).endedRec),
+	record.KindBudget:       decoded((*Leader).budgetRec),
+	record.KindSpent:        decoded((*Leader).spentRec),
+	record.KindBorrowed:     decoded((*Leader).borrowedRec),
+	record.KindSlept:        decoded((*Leader).sleptRec),
+	record.KindReturned:     decoded((*Leader).returnedRec),
+	record.KindHalted:       decoded((*Leader).haltedRec),
+	record.KindResumed:      decoded((*Leader).resumedRec),
+	record.KindTakenBack:    decoded((*Leader).takenBackRec),
+	record.KindBegun:        decoded((*Leader).begunRec),
 }
 
 // did reports the move of a member from the state before.

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -51,41 +50,31 @@ func (w *Worker) apply(r journal.Record) error {
 	return nil
 }
 
-func workerRecord[T any](fn func(*Worker, journal.Record, T) error) func(*Worker, journal.Record) error {
-	return func(w *Worker, r journal.Record) error {
-		var b T
-		if err := json.Unmarshal(r.Body, &b); err != nil {
-			return fmt.Errorf("%s: %w", r.Kind, err)
-		}
-		return fn(w, r, b)
-	}
-}
-
 var workerRecords = map[string]func(*Worker, journal.Record) error{
-	record.KindOpened:     workerRecord((*Worker).openedRec),
-	record.KindAsked:      workerRecord((*Worker).askedRec),
-	record.KindSaid:       workerRecord((*Worker).saidRec),
-	record.KindAnswered:   workerRecord((*Worker).answeredRec),
-	record.KindStarted:    workerRecord((*Worker).startedRec),
-	record.KindFinished:   workerRecord((*Worker).finishedRec),
-	record.KindUnknown:    workerRecord((*Worker).unknownRec),
-	record.KindApplied:    workerRecord((*Worker).appliedRec),
-	record.KindTaken:      workerRecord((*Worker).takenRec),
-	record.KindHeard:      workerRecord((*Worker).heardRec),
-	record.KindUnverified: workerRecord((*Worker).unverifiedRec),
-	record.KindNoticed:    workerRecord((*Worker).noticedRec),
-	record.KindReady:      workerRecord((*Worker).readyRec),
+	record.KindOpened:     decoded((*Worker).openedRec),
+	record.KindAsked:      decoded((*Worker).askedRec),
+	record.KindSaid:       decoded((*Worker).saidRec),
+	record.KindAnswered:   decoded((*Worker).answeredRec),
+	record.KindStarted:    decoded((*Worker).startedRec),
+	record.KindFinished:   decoded((*Worker).finishedRec),
+	record.KindUnknown:    decoded((*Worker).unknownRec),
+	record.KindApplied:    decoded((*Worker).appliedRec),
+	record.KindTaken:      decoded((*Worker).takenRec),
+	record.KindHeard:      decoded((*Worker).heardRec),
+	record.KindUnverified: decoded((*Worker).unverifiedRec),
+	record.KindNoticed:    decoded((*Worker).noticedRec),
+	record.KindReady:      decoded((*Worker).readyRec),
 
-	record.KindConversation: workerRecord((*Worker).conversationRec),
-	record.KindUsed:         workerRecord((*Worker).usedRec),
-	record.KindSteps:        workerRecord((*Worker).stepsRec),
+	record.KindConversation: decoded((*Worker).conversationRec),
+	record.KindUsed:         decoded((*Worker).usedRec),
+	record.KindSteps:        decoded((*Worker).stepsRec),
 
-	record.KindPaused:  workerRecord((*Worker).pausedRec),
-	record.KindLimited: workerRecord((*Worker).limitedRec),
-	record.KindPane:    workerRecord((*Worker).paneRec),
-	record.KindChecked: workerRecord((*Worker).checkedRec),
-	record.KindYielded: workerRecord((*Worker).yieldedRec),
-	record.KindRests:   workerRecord((*Worker).restsRec),
+	record.KindPaused:  decoded((*Worker).pausedRec),
+	record.KindLimited: decoded((*Worker).limitedRec),
+	record.KindPane:    decoded((*Worker).paneRec),
+	record.KindChecked: decoded((*Worker).checkedRec),
+	record.KindYielded: decoded((*Worker).yieldedRec),
+	record.KindRests:   decoded((*Worker).restsRec),
 }
 
 // did reports the move from the state before; see machine.Notifier.Notify for its error.
