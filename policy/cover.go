@@ -84,14 +84,18 @@ func (v *coverage) use(r Rule) {
 	}
 }
 
-// reading returns the gap of a reading: a part that is not understood, else the first one that is more than reading, else
-// the first.
-func (v *coverage) reading(r cmdline.Reading) (first gap) {
+// reading returns the gap of a reading: a part that is not understood, else that of its commands.
+func (v *coverage) reading(r cmdline.Reading) gap {
 	if len(r.Unclear) > 0 {
 		return v.unclear(r.Unclear[0])
 	}
-	for _, c := range r.Commands {
-		g := v.command(c)
+	return gapOf(r.Commands, v.command)
+}
+
+// gapOf is the first gap that is more than reading, else the first.
+func gapOf[T any](all []T, one func(T) gap) (first gap) {
+	for _, t := range all {
+		g := one(t)
 		if !g.none() && !g.reads {
 			return g
 		}
@@ -307,17 +311,8 @@ func spelled(words []cmdline.Word) string {
 	return strings.Join(texts, " ")
 }
 
-func (v *coverage) files(words []cmdline.Word, tool string, dirs []string) (first gap) {
-	for _, w := range words {
-		g := v.file(tool, w, dirs)
-		if !g.none() && !g.reads {
-			return g
-		}
-		if first.none() {
-			first = g
-		}
-	}
-	return first
+func (v *coverage) files(words []cmdline.Word, tool string, dirs []string) gap {
+	return gapOf(words, func(w cmdline.Word) gap { return v.file(tool, w, dirs) })
 }
 
 // file says why a file that a text names may not be read or written: the mode does not let it, and no rule of Read, or

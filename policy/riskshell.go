@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"waggle/internal/cmdline"
 )
@@ -128,9 +126,7 @@ var installers = map[string][]string{
 }
 
 // packageName matches a package of a registry, with or without a version.
-var packageName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9_-]*(\.(js|io))?(@[~^]?[a-z0-9][a-z0-9.-]*)?$`)
-})
+var packageName = cmdline.Pattern(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9_-]*(\.(js|io))?(@[~^]?[a-z0-9][a-z0-9.-]*)?$`)
 
 // remade reports a command that removes what lies below the directory, or installs packages there, and nothing else: in a
 // tree of the member's own that can be made again.

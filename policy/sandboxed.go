@@ -3,10 +3,8 @@ package policy
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"waggle/internal/cmdline"
 )
@@ -110,9 +108,7 @@ func (q *question) doMore(c *cmdline.Carried) (others []cmdline.Command, told bo
 }
 
 // printsMessages is a text for another program in which git prints what a command of this text may have told it.
-var printsMessages = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`git["',\s]+(log|show|cat-file|for-each-ref|tag|notes|stash|format-patch|rev-list|reflog|branch)\b`)
-})
+var printsMessages = cmdline.Pattern(`git["',\s]+(log|show|cat-file|for-each-ref|tag|notes|stash|format-patch|rev-list|reflog|branch)\b`)
 
 // touched are the words of a command that may be names of files, without those of the commands in it and revisions.
 func touched(c cmdline.Command) (all []cmdline.Word) {
@@ -156,9 +152,7 @@ func patched(all []cmdline.Command) (names []cmdline.Word) {
 }
 
 // patchedLine is such a line: the whole patch may be indented, or in a message.
-var patchedLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[- \tX]*(\+\+\+|---|\*\*\*|diff --git|Index:|rename to|copy to).*`)
-})
+var patchedLine = cmdline.Pattern(`(?m)^[- \tX]*(\+\+\+|---|\*\*\*|diff --git|Index:|rename to|copy to).*`)
 
 // isPattern reports a text that is a word of its command by which names are left out.
 func isPattern(t cmdline.Told) bool {
@@ -184,9 +178,7 @@ func headIsNoFile(t cmdline.Told) bool {
 // hasNames are programs of languages in whose code a file is named by a literal.
 var hasNames = cmdline.Names(`python pypy node nodejs deno bun`)
 
-var headFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?i:^\\s*head\\s*$|['\"`/\\\\]head\\b|\\bhead['\"`/\\\\])|\\bH(?i:ead)\\b")
-})
+var headFile = cmdline.Pattern("(?i:^\\s*head\\s*$|['\"`/\\\\]head\\b|\\bhead['\"`/\\\\])|\\bH(?i:ead)\\b")
 
 // takesRevisions reports a command of git whose words may be revisions, and no file of such a name.
 func takesRevisions(c []cmdline.Word) bool {
@@ -205,9 +197,7 @@ func takesRevisions(c []cmdline.Word) bool {
 }
 
 // revision matches HEAD in the words of git, alone, with what follows it or stands around it, and in an option.
-var revision = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(--source=|--fixup=|--squash=)?([A-Za-z0-9/._~^@{}-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
-})
+var revision = cmdline.Pattern(`^(--source=|--fixup=|--squash=)?([A-Za-z0-9/._~^@{}-]*\.\.\.?)?HEAD([~^][0-9~^]*)?(\.\.\.?([A-Za-z0-9/_~^@-][A-Za-z0-9/._~^@-]*)?)?(:[A-Za-z0-9/._-]+)?$`)
 
 // readsGit reports words of git whose command takes revisions, and makes no file of such a name.
 func readsGit(words []string) bool {
@@ -271,9 +261,7 @@ func mayMatchGuarded(pattern string) bool {
 }
 
 // ranges are the braces {a..z}.
-var ranges = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
-})
+var ranges = cmdline.Pattern(`\{[^{},/]*\.\.[^{},/]*\}`)
 
 // mayBeName reports whether a wildcard may match a part of a guarded name. Shells differ in what brackets match.
 func mayBeName(name, pattern string) bool {

@@ -228,7 +228,7 @@ func (c *Carried) parts(r Reading) {
 }
 
 // quotedExpansion is a text that a shell may expand when it reads it again.
-var quotedExpansion = pattern("\\\\[$`]|'[^']*[$`][^']*'")
+var quotedExpansion = Pattern("\\\\[$`]|'[^']*[$`][^']*'")
 
 // evaluates reports a part that runs what a variable holds, where that is not known.
 func (c *Carried) evaluates(text string, sets []Word) bool {
@@ -246,13 +246,13 @@ func (c *Carried) evaluates(text string, sets []Word) bool {
 }
 
 // subscripted is the name of an array before a subscript.
-var subscripted = pattern(`[A-Za-z_][A-Za-z0-9_]*\[`)
+var subscripted = Pattern(`[A-Za-z_][A-Za-z0-9_]*\[`)
 
 // evaluated are the places where shells take a text for a number, and so for an expression.
-var evaluated = pattern(`\(\(|\$\[|-(eq|ne|lt|le|gt|ge)\b|\blet\b|\[`)
+var evaluated = Pattern(`\(\(|\$\[|-(eq|ne|lt|le|gt|ge)\b|\blet\b|\[`)
 
 // setsUnset is an expansion that sets its variable.
-var setsUnset = pattern(`\$\{(!?[A-Za-z_][A-Za-z0-9_]*):?=`)
+var setsUnset = Pattern(`\$\{(!?[A-Za-z_][A-Za-z0-9_]*):?=`)
 
 // step carries the words of a command that is not pure, or whose output flows on.
 func (c *Carried) step(s step) {
@@ -429,10 +429,8 @@ func (c *Carried) sets(name string, words []Word) {
 			}
 		}
 	case "set", "shopt":
-		c.unknown = c.unknown || Spells(words, "keyword") || slices.ContainsFunc(words[1:], func(w Word) bool { return strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "k") })
-		c.exports = c.exports || Spells(words, "allexport") || slices.ContainsFunc(words[1:], func(w Word) bool {
-			return len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsRune(w.Text, 'a')
-		})
+		c.unknown = c.unknown || Spells(words, "keyword") || hasLetterOption(words[1:], 'k')
+		c.exports = c.exports || Spells(words, "allexport") || hasLetterOption(words[1:], 'a')
 	case "export", "declare", "typeset", "local":
 		visible := name == "export"
 		for _, w := range words[1:] {

@@ -58,7 +58,7 @@ func credentialKey(key string) bool {
 }
 
 // secretName matches names of variables and keys that hold secrets.
-var secretName = pattern(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
+var secretName = Pattern(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
 
 // NamesCredential reports whether a command names a file, a variable or a key
 // that holds credentials.
@@ -90,4 +90,4 @@ func NamesCredential(c []Word) bool {
 	return false
 }
 
-var jqEnv = pattern(`(^|[^."A-Za-z0-9_])env($|[^A-Za-z0-9_"])`)
+var jqEnv = Pattern(`(^|[^."A-Za-z0-9_])env($|[^A-Za-z0-9_"])`)

@@ -170,7 +170,7 @@ func harmlessWords(name string, words []Word) bool {
 }
 
 // percent is a format for a number, which some shells evaluate.
-var percent = pattern(`%[-+ #0-9.]*[^-+ #0-9.%sbcq]`)
+var percent = Pattern(`%[-+ #0-9.]*[^-+ #0-9.%sbcq]`)
 
 // harmlessTest reports a test of literal words, or one with a word that is not known where it can be no operator.
 func harmlessTest(words []Word) bool {
@@ -424,7 +424,7 @@ func (e *Effect) git(c []Word, reads bool) {
 	}
 }
 
-var gitWord = pattern(`^[a-z][a-z-]*$`)
+var gitWord = Pattern(`^[a-z][a-z-]*$`)
 
 // gitContents reports a command of git that prints contents of files.
 func gitContents(c []Word) bool {
@@ -485,9 +485,9 @@ func jqFiles(args []Word) []Word {
 }
 
 // jqReaches are the words of jq's language with which a program reads other files and variables.
-var jqReaches = pattern(`import|include|search|modulemeta|input_filename|ENV|\benv\b`)
+var jqReaches = Pattern(`import|include|search|modulemeta|input_filename|ENV|\benv\b`)
 
-var jqFlag = pattern(`^(-[rcensSMCja]+|--raw-output|--compact-output|--null-input|--exit-status|--slurp|--sort-keys|--raw-input|--tab|--join-output|--monochrome-output|--color-output)$`)
+var jqFlag = Pattern(`^(-[rcensSMCja]+|--raw-output|--compact-output|--null-input|--exit-status|--slurp|--sort-keys|--raw-input|--tab|--join-output|--monochrome-output|--color-output)$`)
 
 // copies reads cp and its kin: the last operand, or -t's value, is written, and what is put below it.
 func (e *Effect) copies(name string, c []Word) {

@@ -62,7 +62,7 @@ func (r *reader) shellsDiffer(parts []syntax.WordPart) bool {
 	return false
 }
 
-var oddDollar, zshBehind = pattern(`(^|[^\\])\$[^ )|/"\n]`), pattern(`^(\[|:[a-zA-Z&])`)
+var oddDollar, zshBehind = Pattern(`(^|[^\\])\$[^ )|/"\n]`), Pattern(`^(\[|:[a-zA-Z&])`)
 
 // expand says what is known of an expansion.
 func (r *reader) expand(part syntax.WordPart, quoted bool) Word {

@@ -79,11 +79,11 @@ func namesOf(words []Word) names {
 
 // nameFlags are the options of commands with which what they print are names of files and nothing else.
 var nameFlags = map[string]func() *regexp.Regexp{
-	"find": pattern(`^-(name|iname|path|ipath|not|type|maxdepth|mindepth|newer|mtime|mmin|size|empty|print0?|o|or|a|and|prune|[0-9]+[a-z]*)$`),
-	"rg":   pattern(`^(-[ligtwF]+|--files|--files-with-matches|--glob=.*|--type=.*)$`),
-	"grep": pattern(`^(-[rnilLIHEFwsZ]+|--include=.*|--exclude=.*|--exclude-dir=.*)$`),
-	"git":  pattern(`^(-[mozc]|--|--others|--modified|--cached|--staged|--exclude-standard|--name-only|--diff-filter=[A-Za-z]+)$`),
-	"ls":   pattern(`^-[1dtr]+$`),
+	"find": Pattern(`^-(name|iname|path|ipath|not|type|maxdepth|mindepth|newer|mtime|mmin|size|empty|print0?|o|or|a|and|prune|[0-9]+[a-z]*)$`),
+	"rg":   Pattern(`^(-[ligtwF]+|--files|--files-with-matches|--glob=.*|--type=.*)$`),
+	"grep": Pattern(`^(-[rnilLIHEFwsZ]+|--include=.*|--exclude=.*|--exclude-dir=.*)$`),
+	"git":  Pattern(`^(-[mozc]|--|--others|--modified|--cached|--staged|--exclude-standard|--name-only|--diff-filter=[A-Za-z]+)$`),
+	"ls":   Pattern(`^-[1dtr]+$`),
 }
 
 // names is what is known of the names of files that a command prints.
@@ -125,7 +125,7 @@ func selectsLines(words []Word) bool {
 	return false
 }
 
-var headOption, headCount = pattern(`^-n?[0-9]+$`), pattern(`^[0-9]+$`)
+var headOption, headCount = Pattern(`^-n?[0-9]+$`), Pattern(`^[0-9]+$`)
 
 func countOptions(words []Word) (n int) {
 	for _, w := range words {
@@ -195,7 +195,7 @@ func WithoutPatterns(words []Word) (rest []Word) {
 	for i, w := range words {
 		option, _, joined := strings.Cut(w.Text, "=")
 		switch find := words[0].Text == "find"; {
-		case find && is(i, "-exec", "-execdir", "-ok", "-okdir"):
+		case find && is(i, findRuns...):
 			return append(rest, words[i:]...)
 		case words[0].Text == "zip" && is(i-1, "-x") && i > 1 && !strings.HasPrefix(words[i-2].Text, "-"):
 		case words[0].Text == "rg" && is(i-1, "-g", "--glob") && strings.HasPrefix(w.Text, "!") && !runsPre(words):
@@ -216,6 +216,6 @@ func runsPre(words []Word) bool {
 
 // noValue are options of excluders behind which no value stands, and notValue those of find.
 var (
-	noValue  = pattern(`^(-[a-zA-Z]*[ahjnqrvxzuPE]|--[a-z-]+=.*|--(delete|progress|stats|dry-run|archive|verbose|fix|check|recursive|compress|diff|quiet))$`)
-	notValue = pattern(`^-(o|or|a|and|empty|print|[0-9]+[a-zA-Z]*)$`)
+	noValue  = Pattern(`^(-[a-zA-Z]*[ahjnqrvxzuPE]|--[a-z-]+=.*|--(delete|progress|stats|dry-run|archive|verbose|fix|check|recursive|compress|diff|quiet))$`)
+	notValue = Pattern(`^-(o|or|a|and|empty|print|[0-9]+[a-zA-Z]*)$`)
 )

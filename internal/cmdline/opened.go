@@ -84,7 +84,7 @@ func plainXargs(options []Word) bool {
 	return marks == 0 || marks == 1 && others == 0
 }
 
-var countOption = pattern(`^-[nLP][0-9]+$`)
+var countOption = Pattern(`^-[nLP][0-9]+$`)
 
 // fill is the command that xargs runs, with what it reads in place.
 func (r *reader) fill(options, command []Word) []Word {

@@ -76,7 +76,7 @@ func (c *Carried) mayMove(s step) bool {
 }
 
 // waits is a command in the background.
-var waits = pattern(`[^&>]&([^&>0-9]|$)`)
+var waits = Pattern(`[^&>]&([^&>0-9]|$)`)
 
 // run notes when a program runs, of the step at a place; 0: of none.
 func (c *Carried) run(last, at int) {

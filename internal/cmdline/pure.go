@@ -58,9 +58,8 @@ func innerOf(words []Word, f Fit) ([]Word, bool) {
 func transforms(words []Word) bool {
 	switch name := BaseName(words[0].Text); name {
 	case "dirname", "tsort", "hexdump", "tr", "rev", "tac", "base64", "base32", "xxd", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "cut", "paste", "join", "fold", "jq", "od",
-		"zcat", "gunzip", "gzip", "bunzip2", "bzip2", "unxz", "xz", "zstd", "column", "fmt", "expand", "unexpand", "numfmt":
-		return true
-	case "expr", "basename", "seq":
+		"zcat", "gunzip", "gzip", "bunzip2", "bzip2", "unxz", "xz", "zstd", "column", "fmt", "expand", "unexpand", "numfmt",
+		"expr", "basename", "seq":
 		return true
 	case "head", "tail":
 		return cuts(words[1:], "c", "--b")
@@ -112,12 +111,12 @@ func addsText(w Word) bool {
 }
 
 // adjacent are two fields with nothing between them.
-var adjacent = pattern(`%[a-mo-zA-Z][a-zA-Z]?%[a-mo-zA-Z]`)
+var adjacent = Pattern(`%[a-mo-zA-Z][a-zA-Z]?%[a-mo-zA-Z]`)
 
 // statField is a field in a format of stat.
-var statField = pattern(`printf=|format=|c=|%[a-zA-Z]`)
+var statField = Pattern(`printf=|format=|c=|%[a-zA-Z]`)
 
-var formatField = pattern(`%(C\([^)]*\)|[aceg][a-zA-Z]|[a-zA-Z])`)
+var formatField = Pattern(`%(C\([^)]*\)|[aceg][a-zA-Z]|[a-zA-Z])`)
 
 // WithoutProse drops the values of options that are text for people.
 func WithoutProse(words []Word) []Word {
@@ -139,7 +138,7 @@ func WithoutProse(words []Word) []Word {
 }
 
 // formatEscape is what a format prints as another character: %x6d, %6d, %%, \155.
-var formatEscape = pattern(`%%|%x?[0-9a-fA-F]{2}|\\`)
+var formatEscape = Pattern(`%%|%x?[0-9a-fA-F]{2}|\\`)
 
 // cuts reports an option that prints parts of lines.
 func cuts(args []Word, letters string, long ...string) bool {
@@ -262,4 +261,4 @@ func changesCommands(name string) bool {
 }
 
 // runsValue are variables whose value some program runs.
-var runsValue = pattern(`^(PS[0-9]|PROMPT_COMMAND|SHELL|VISUAL|BROWSER|HOME|XDG_.*|.*(PAGER|EDITOR|COMMAND|CMD|EXEC|OPTIONS|OPTS|FLAGS|SSH|ASKPASS|OPEN)|GIT_.*|PYTHON.*|PERL.*|RUBY.*|NODE_.*|CC|CXX|LD|AR)$`)
+var runsValue = Pattern(`^(PS[0-9]|PROMPT_COMMAND|SHELL|VISUAL|BROWSER|HOME|XDG_.*|.*(PAGER|EDITOR|COMMAND|CMD|EXEC|OPTIONS|OPTS|FLAGS|SSH|ASKPASS|OPEN)|GIT_.*|PYTHON.*|PERL.*|RUBY.*|NODE_.*|CC|CXX|LD|AR)$`)

@@ -593,7 +593,7 @@ func plainDelimiter(d *syntax.Redirect) bool {
 	return plain
 }
 
-var identifierOrNumber = pattern(`^[A-Za-z0-9_]+$`)
+var identifierOrNumber = Pattern(`^[A-Za-z0-9_]+$`)
 
 // declare reads export and similar builtins: harmless variables are no command.
 func (r *reader) declare(n *syntax.DeclClause, c Command) {

@@ -48,7 +48,7 @@ func fitSed(c []Word) (Fit, bool) {
 	return f, scripts > 0
 }
 
-var sedInPlace = pattern(`^(-i|-i\.[a-z]+|-Ei|-ri|--in-place(=\.[a-z]+)?)$`)
+var sedInPlace = Pattern(`^(-i|-i\.[a-z]+|-Ei|-ri|--in-place(=\.[a-z]+)?)$`)
 
 // beginsPlain reports a wildcard whose matches are no options.
 func beginsPlain(w Word) bool {
@@ -139,7 +139,7 @@ func afterText(s string, mark byte, expression bool) (rest string, ok bool) {
 	return "", false
 }
 
-var classes = pattern(`^\[\^?([^]^[\\]|\[:[a-z]+:\])+\]`) // behind ^ a bracket would be a member
+var classes = Pattern(`^\[\^?([^]^[\\]|\[:[a-z]+:\])+\]`) // behind ^ a bracket would be a member
 
 // bracket is the length of the bracket expression at the beginning of a text that is read in one way; else 0.
 func bracket(s string, mark byte) int {

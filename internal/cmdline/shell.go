@@ -160,21 +160,10 @@ func StandardStream(n string) bool { return n == "0" || n == "1" || n == "2" }
 
 // Covers reports whether everything that o allows is allowed by r.
 func (r ShellRule) Covers(o ShellRule) bool {
-	return o.Words != nil && (!o.Prefix || r.Prefix) && r.allows(o.Words)
+	return o.Words != nil && (!o.Prefix || r.Prefix) && r.AllowsWords(Lits(o.Words))
 }
 
-// allows reports whether the words are those of the rule, or begin with them.
-func (r ShellRule) allows(words []string) bool {
-	switch {
-	case r.Words == nil || len(words) < len(r.Words):
-		return false
-	case !r.Prefix && len(words) != len(r.Words):
-		return false
-	}
-	return slices.Equal(r.Words, words[:len(r.Words)])
-}
-
-// AllowsWords reports whether a rule allows a command: the words of the rule are literal in it.
+// AllowsWords reports whether a rule allows a command: the words of the rule are literal in it, or literally begin it.
 func (r ShellRule) AllowsWords(words []Word) bool {
 	n := len(r.Words)
 	if n == 0 || len(words) < n || !r.Prefix && len(words) != n {

@@ -16,8 +16,11 @@ var findOptions = Names(`-name -iname -path -ipath -wholename -regex -iregex -re
 	-user -group -follow -L -H -P -xdev -mount -readable -writable -executable -links -inum -samefile -true -false -quit -ls -d
 	-daystart -noleaf -warn -nowarn -lname -ilname -used -fstype`)
 
-// findRuns are the words of find before a command.
-var findRuns = []string{"-exec", "-execdir", "-ok", "-okdir"}
+// findRuns are the words of find before a command, fdRuns those of fd.
+var (
+	findRuns = []string{"-exec", "-execdir", "-ok", "-okdir"}
+	fdRuns   = []string{"-x", "-X", "--exec", "--exec-batch"}
+)
 
 func fitFind(c []Word) (Fit, bool) {
 	f := Fit{Risk: RiskLow}
@@ -128,7 +131,7 @@ func fitSet(c []Word) (Fit, bool) {
 	return Fit{Risk: RiskLow}, len(c) > 1
 }
 
-var identifier = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // fitRead parses read -r with plain names of variables that change no command.
 func fitRead(c []Word) (Fit, bool) {

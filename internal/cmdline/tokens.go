@@ -132,21 +132,21 @@ func tokensOf(text string) []string {
 }
 
 // expansion finds what another shell would expand in a literal text.
-var expansion = pattern("`|\\$[({\\['\"A-Za-z0-9_@*#?!-]")
+var expansion = Pattern("`|\\$[({\\['\"A-Za-z0-9_@*#?!-]")
 
 // bracketed matches a pattern for one character: [a-z], [[:alpha:]], [!x].
-var bracketed = pattern(`\[(\[:[a-z]+:\]|[^\]\[\s])+\]`)
+var bracketed = Pattern(`\[(\[:[a-z]+:\]|[^\]\[\s])+\]`)
 
 var bareQuotes = strings.NewReplacer("\\\r\n", "", "\\\n", "", "'", "", `"`, "", `\`, "")
 
 // joinedLiterals matches the text between two literals that a program joins: "r"+"m".
-var joinedLiterals = pattern(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
+var joinedLiterals = Pattern(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
 
 // escapes are written alike in printf, echo -e, $'..', sed, C, Python and JavaScript.
-var escapes = pattern(`\\(x\{?[0-9a-fA-F]{1,6}\}?|u\{?[0-9a-fA-F]{1,6}\}?|U[0-9a-fA-F]{1,8}|o?0?[0-7]{1,3}|[abefnrtv])`)
+var escapes = Pattern(`\\(x\{?[0-9a-fA-F]{1,6}\}?|u\{?[0-9a-fA-F]{1,6}\}?|U[0-9a-fA-F]{1,8}|o?0?[0-7]{1,3}|[abefnrtv])`)
 
 // shortHex is an escape in languages to which it ends behind two digits: \x48EAD.
-var shortHex = pattern(`\\x([0-9a-fA-F]{2})([0-9a-fA-F])`)
+var shortHex = Pattern(`\\x([0-9a-fA-F]{2})([0-9a-fA-F])`)
 
 // unescape decodes the escapes of a text.
 func unescape(text string) string {

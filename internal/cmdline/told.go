@@ -44,7 +44,7 @@ func goesOn(text string) bool {
 }
 
 // makeExpansion is what make expands, to nothing often.
-var makeExpansion = pattern(`\$[^$\s]`)
+var makeExpansion = Pattern(`\$[^$\s]`)
 
 var braces = strings.NewReplacer("{", "", "}", "")
 

@@ -168,20 +168,20 @@ func (in *inside) find(args []Word, depth int) {
 		if in.words > maxTotalWords {
 			return
 		}
-		switch a.Text {
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			var inner []Word
-			for _, arg := range args[i+1:] {
-				if arg.Sure == Literal && (arg.Text == ";" || arg.Text == "+") {
-					break
-				}
-				if strings.Contains(arg.Text, "{}") {
-					arg.Sure = Unknown
-				}
-				inner = append(inner, arg)
-			}
-			in.run(inner, depth+1)
+		if !slices.Contains(findRuns, a.Text) && !slices.Contains(fdRuns, a.Text) {
+			continue
 		}
+		var inner []Word
+		for _, arg := range args[i+1:] {
+			if arg.is(";") || arg.is("+") {
+				break
+			}
+			if strings.Contains(arg.Text, "{}") {
+				arg.Sure = Unknown
+			}
+			inner = append(inner, arg)
+		}
+		in.run(inner, depth+1)
 	}
 }
 

@@ -212,8 +212,8 @@ func LiteralWords(ws []Word) ([]string, bool) {
 	return out, true
 }
 
-// pattern is a regular expression that is compiled when it is first asked for: most
+// Pattern is a regular expression that is compiled when it is first asked for: most
 // commands of the program read no command line.
-func pattern(expr string) func() *regexp.Regexp {
+func Pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
