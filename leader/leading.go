@@ -1,13 +1,13 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"waggle/agent"
-	"waggle/internal/json/jsonobj"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -38,7 +38,7 @@ func (l *Leader) ownWorker(p transport.Peer) bool {
 }
 
 // leadCalls are the calls of the lead's agent (docs/design/sockets.md).
-var leadCalls = map[string]func(*Leader, context.Context, *jsonobj.Object) (any, error){
+var leadCalls = map[string]func(*Leader, context.Context, transport.Args) (any, error){
 	"requests": (*Leader).callRequests,
 	"answer":   (*Leader).callAnswer,
 	"stop":     (*Leader).callStop,
@@ -53,14 +53,11 @@ func (e endpoint) Call(ctx context.Context, _ transport.Peer, op string, body js
 	if do == nil {
 		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: fmt.Sprintf("the operation %q is not known", op)}
 	}
-	if len(body) == 0 {
-		body = json.RawMessage("{}")
-	}
-	o, err := jsonobj.Parse(body)
+	a, err := transport.ParseArgs(body)
 	if err != nil {
-		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: "the body of a call is a JSON object"}
+		return nil, err
 	}
-	got, err := do(e.l, ctx, o)
+	got, err := do(e.l, ctx, a)
 	var coded *transport.CallError
 	if err != nil && !errors.As(err, &coded) && ctx.Err() == nil {
 		err = &transport.CallError{Code: transport.CodeRefused, Why: err.Error()}
@@ -68,22 +65,8 @@ func (e endpoint) Call(ctx context.Context, _ transport.Peer, op string, body js
 	return got, err
 }
 
-// read reads fields of a call's body by exact name.
-func read(o *jsonobj.Object, fields map[string]any) error {
-	for name, into := range fields {
-		raw, ok := o.Get(name)
-		if !ok {
-			continue
-		}
-		if err := json.Unmarshal(raw, into); err != nil {
-			return &transport.CallError{Code: transport.CodeInvalid, Why: name + ": " + err.Error()}
-		}
-	}
-	return nil
-}
-
 // callRequests lists the open requests that decide gives to the lead.
-func (l *Leader) callRequests(context.Context, *jsonobj.Object) (any, error) {
+func (l *Leader) callRequests(context.Context, transport.Args) (any, error) {
 	out := struct {
 		Requests []agent.Request `json:"requests"`
 	}{[]agent.Request{}}
@@ -102,23 +85,23 @@ func (l *Leader) callRequests(context.Context, *jsonobj.Object) (any, error) {
 
 // callAnswer records the lead's answer to a request that decide gives to it. An allow that is
 // beyond the lead's rights passes the request on to the operator.
-func (l *Leader) callAnswer(_ context.Context, o *jsonobj.Object) (any, error) {
-	var id, digest, reason string
-	var allow, escalate bool
-	var answers []string
-	if err := read(o, map[string]any{"id": &id, "digest": &digest, "allow": &allow, "escalate": &escalate, "reason": &reason, "answers": &answers}); err != nil {
-		return nil, err
+func (l *Leader) callAnswer(_ context.Context, a transport.Args) (any, error) {
+	id, d := a.Text("id"), agent.Answer{Digest: a.Text("digest"), Reason: a.Text("reason")}
+	a.Read("allow", &d.Allow)
+	a.Read("escalate", &d.Escalate)
+	a.Read("answers", &d.Answers)
+	if a.Err != nil {
+		return nil, a.Err
 	}
-	key, input, err := l.leadsOwn(id, digest)
+	key, input, err := l.leadsOwn(id, d.Digest)
 	if err != nil {
 		return nil, err
 	}
-	d := agent.Answer{Digest: digest, Allow: allow, Escalate: escalate, Reason: reason, Answers: answers}
 	words, err := replies(key, input, d)
 	if err != nil {
 		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: err.Error()}
 	}
-	if err := l.rule(key, record.Digest(digest), d, words, nil); err != nil {
+	if err := l.rule(key, record.Digest(d.Digest), d, words, nil); err != nil {
 		return nil, err
 	}
 	l.wake()
@@ -152,17 +135,14 @@ func (l *Leader) leadsOwn(id, digest string) (k record.Key, input string, err er
 }
 
 // callStop asks a member to end.
-func (l *Leader) callStop(ctx context.Context, o *jsonobj.Object) (any, error) {
-	var member, reason string
-	if err := read(o, map[string]any{"member": &member, "reason": &reason}); err != nil {
-		return nil, err
+func (l *Leader) callStop(ctx context.Context, a transport.Args) (any, error) {
+	member, reason := a.Text("member"), cmp.Or(a.Text("reason"), "the lead asks you to end")
+	if a.Err != nil {
+		return nil, a.Err
 	}
 	m, err := l.another(member)
 	if err != nil {
 		return nil, err
-	}
-	if reason == "" {
-		reason = "the lead asks you to end"
 	}
 	return struct{}{}, l.Shutdown(ctx, m, reason, policy.RoleLeader)
 }
@@ -185,10 +165,10 @@ func (l *Leader) another(name string) (protocol.MemberName, error) {
 
 var errNoActs = &transport.CallError{Code: transport.CodeRefused, Why: "the program that leads this team does that only for the operator"}
 
-func (l *Leader) callSpawn(ctx context.Context, o *jsonobj.Object) (any, error) {
-	var m agent.NewMember
-	if err := read(o, map[string]any{"name": &m.Name, "prompt": &m.Prompt, "type": &m.Type}); err != nil {
-		return nil, err
+func (l *Leader) callSpawn(ctx context.Context, a transport.Args) (any, error) {
+	m := agent.NewMember{Name: a.Text("name"), Prompt: a.Text("prompt"), Type: a.Text("type")}
+	if a.Err != nil {
+		return nil, a.Err
 	}
 	if l.p.Leading == nil {
 		return nil, errNoActs
@@ -200,10 +180,10 @@ func (l *Leader) callSpawn(ctx context.Context, o *jsonobj.Object) (any, error) 
 	}{name, task}, err
 }
 
-func (l *Leader) callAssign(ctx context.Context, o *jsonobj.Object) (any, error) {
-	var task, member string
-	if err := read(o, map[string]any{"task": &task, "member": &member}); err != nil {
-		return nil, err
+func (l *Leader) callAssign(ctx context.Context, a transport.Args) (any, error) {
+	task, member := a.Text("task"), a.Text("member")
+	if a.Err != nil {
+		return nil, a.Err
 	}
 	m, err := l.another(member)
 	if err != nil {
@@ -215,7 +195,7 @@ func (l *Leader) callAssign(ctx context.Context, o *jsonobj.Object) (any, error)
 	return struct{}{}, l.p.Leading.Assign(ctx, task, string(m))
 }
 
-func (l *Leader) callBoard(ctx context.Context, _ *jsonobj.Object) (any, error) {
+func (l *Leader) callBoard(ctx context.Context, _ transport.Args) (any, error) {
 	if l.p.Leading == nil {
 		return nil, errNoActs
 	}

@@ -18,7 +18,7 @@ var _ transport.Callee = endpoint{}
 
 // calls are the operations of the member's own processes (docs/design/sockets.md). Each acts in the
 // present turn, in the member's name, and with at most the rights of its agent.
-var calls = map[string]func(host, context.Context, args) (any, error){
+var calls = map[string]func(host, context.Context, transport.Args) (any, error){
 	"ask":      host.callAsk,
 	"done":     host.callDone,
 	"question": host.callQuestion,
@@ -31,18 +31,16 @@ var calls = map[string]func(host, context.Context, args) (any, error){
 
 // Call implements transport.Callee.
 func (e endpoint) Call(ctx context.Context, _ transport.Peer, op string, body json.RawMessage) (any, error) {
-	var a args
-	if len(body) > 0 {
-		if err := json.Unmarshal(body, &a.fields); err != nil {
-			return nil, &transport.CallError{Code: transport.CodeInvalid, Why: "the body of a call is a JSON object"}
-		}
+	a, err := transport.ParseArgs(body)
+	if err != nil {
+		return nil, err
 	}
 	if op == "brief" {
 		return e.w.brief(), nil
 	}
 	do := calls[op]
 	if leadCalls[op] && e.w.leads {
-		do = func(h host, ctx context.Context, a args) (any, error) { return h.lead(ctx, op, a) }
+		do = func(h host, ctx context.Context, a transport.Args) (any, error) { return h.lead(ctx, op, a) }
 	}
 	if do == nil {
 		return nil, &transport.CallError{Code: transport.CodeInvalid, Why: fmt.Sprintf("the operation %q is not known", op)}
@@ -73,35 +71,6 @@ func called(ctx context.Context, err error) error {
 
 var noTurn = &transport.CallError{Code: transport.CodeRefused, Why: "no turn of this member runs: there is nothing to ask or say for"}
 
-// args are the body of a call, by exact field name. The first field that cannot be read is err.
-type args struct {
-	fields map[string]json.RawMessage
-	err    error
-}
-
-func (a *args) read(name string, into any) {
-	raw, ok := a.fields[name]
-	if !ok || a.err != nil {
-		return
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		a.err = fmt.Errorf("%s: %w", name, err)
-	}
-}
-
-func (a *args) text(name string) (s string) {
-	a.read(name, &s)
-	return s
-}
-
-// bad refuses a call whose body lacks a field of the operation.
-func (a *args) bad(why string) error {
-	if a.err != nil {
-		why = a.err.Error()
-	}
-	return &transport.CallError{Code: transport.CodeInvalid, Why: why}
-}
-
 // CallDecision is what the calls ask, plan and network return.
 type CallDecision struct {
 	Allowed bool               `json:"allowed"`
@@ -113,10 +82,10 @@ type CallDecision struct {
 
 // callAsk asks the gate about a call that the process, or its client, runs itself. When callAsk
 // returns an allow, the journal has the start of the call; done records its end.
-func (h host) callAsk(ctx context.Context, a args) (any, error) {
-	c := agent.Call{Tool: a.text("tool"), Cwd: a.text("cwd"), Reason: a.text("reason"), UseID: a.text("use_id"), Input: a.fields["input"]}
-	if a.err != nil || c.Tool == "" || len(c.Input) == 0 || c.Input[0] != '{' {
-		return nil, a.bad("ask wants a tool and an input, a JSON object")
+func (h host) callAsk(ctx context.Context, a transport.Args) (any, error) {
+	c := agent.Call{Tool: a.Text("tool"), Cwd: a.Text("cwd"), Reason: a.Text("reason"), UseID: a.Text("use_id"), Input: a.Fields["input"]}
+	if a.Err != nil || c.Tool == "" || len(c.Input) == 0 || c.Input[0] != '{' {
+		return nil, a.Bad("ask wants a tool and an input, a JSON object")
 	}
 	if c.Cwd == "" {
 		c.Cwd = h.w.p.Cwd
@@ -134,17 +103,17 @@ func (h host) callAsk(ctx context.Context, a args) (any, error) {
 }
 
 // callDone records how a call ended.
-func (h host) callDone(ctx context.Context, a args) (any, error) {
-	r := agent.Ran{Tail: a.text("tail"), Err: a.text("error")}
-	a.read("exit_code", &r.ExitCode)
-	a.read("failed", &r.Failed)
-	id := protocol.RequestID(a.text("id"))
+func (h host) callDone(ctx context.Context, a transport.Args) (any, error) {
+	r := agent.Ran{Tail: a.Text("tail"), Err: a.Text("error")}
+	a.Read("exit_code", &r.ExitCode)
+	a.Read("failed", &r.Failed)
+	id := protocol.RequestID(a.Text("id"))
 	h.w.mu.Lock()
 	claim, ok := h.t.claims[id]
 	h.w.mu.Unlock()
 	switch {
-	case a.err != nil || id == "":
-		return nil, a.bad("done wants the id of the call")
+	case a.Err != nil || id == "":
+		return nil, a.Bad("done wants the id of the call")
 	case !ok:
 		return nil, &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("no call %s was allowed here in this turn", id)}
 	}
@@ -166,13 +135,13 @@ type CallReply struct {
 	Labels   []string `json:"labels,omitempty"` // of the chosen options; none: Answer is words
 }
 
-func (h host) callQuestion(ctx context.Context, a args) (any, error) {
-	qs, err := record.Questions(`{"questions":` + string(a.fields["questions"]) + "}")
+func (h host) callQuestion(ctx context.Context, a transport.Args) (any, error) {
+	qs, err := record.Questions(`{"questions":` + string(a.Fields["questions"]) + "}")
 	if err != nil {
-		return nil, a.bad(err.Error())
+		return nil, a.Bad(err.Error())
 	}
 	if err := record.CheckQuestions(qs); err != nil {
-		return nil, a.bad(err.Error())
+		return nil, a.Bad(err.Error())
 	}
 	got, err := h.Question(ctx, agent.Question{Parts: qs})
 	if err != nil {
@@ -185,28 +154,28 @@ func (h host) callQuestion(ctx context.Context, a args) (any, error) {
 	return out, nil
 }
 
-func (h host) callPlan(ctx context.Context, a args) (any, error) {
-	plan := a.text("plan")
-	if a.err != nil || plan == "" {
-		return nil, a.bad("plan wants the plan's text")
+func (h host) callPlan(ctx context.Context, a transport.Args) (any, error) {
+	plan := a.Text("plan")
+	if a.Err != nil || plan == "" {
+		return nil, a.Bad("plan wants the plan's text")
 	}
 	got, err := h.Plan(ctx, plan)
 	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
 }
 
-func (h host) callNetwork(ctx context.Context, a args) (any, error) {
-	to, reason := a.text("host"), a.text("reason")
-	if a.err != nil || to == "" {
-		return nil, a.bad("network wants a host")
+func (h host) callNetwork(ctx context.Context, a transport.Args) (any, error) {
+	to, reason := a.Text("host"), a.Text("reason")
+	if a.Err != nil || to == "" {
+		return nil, a.Bad("network wants a host")
 	}
 	got, err := h.Network(ctx, to, reason)
 	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
 }
 
-func (h host) callSay(ctx context.Context, a args) (any, error) {
-	to, text, summary := a.text("to"), a.text("text"), a.text("summary")
-	if a.err != nil || text == "" {
-		return nil, a.bad("say wants a text")
+func (h host) callSay(ctx context.Context, a transport.Args) (any, error) {
+	to, text, summary := a.Text("to"), a.Text("text"), a.Text("summary")
+	if a.Err != nil || text == "" {
+		return nil, a.Bad("say wants a text")
 	}
 	if to == "" {
 		to = string(protocol.Lead)
@@ -214,10 +183,10 @@ func (h host) callSay(ctx context.Context, a args) (any, error) {
 	return struct{}{}, h.Say(ctx, to, text, summary)
 }
 
-func (h host) callProgress(ctx context.Context, a args) (any, error) {
-	phase, message := a.text("phase"), a.text("message")
-	if a.err != nil || phase == "" {
-		return nil, a.bad("progress wants a phase")
+func (h host) callProgress(ctx context.Context, a transport.Args) (any, error) {
+	phase, message := a.Text("phase"), a.Text("message")
+	if a.Err != nil || phase == "" {
+		return nil, a.Bad("progress wants a phase")
 	}
 	if h.t.task == nil { // there is no task to report about: it is said in words
 		return struct{}{}, h.Say(ctx, string(protocol.Lead), message, phase)
@@ -230,11 +199,11 @@ const maxMailWait = 10 * time.Minute
 
 // callMail returns the waiting messages of this member, once, and records that its session has
 // them. Without a message it waits as long as the call asks for.
-func (h host) callMail(ctx context.Context, a args) (any, error) {
+func (h host) callMail(ctx context.Context, a transport.Args) (any, error) {
 	var wait int64
-	a.read("wait_ms", &wait)
-	if a.err != nil || wait < 0 {
-		return nil, a.bad("wait_ms is a number of milliseconds")
+	a.Read("wait_ms", &wait)
+	if a.Err != nil || wait < 0 {
+		return nil, a.Bad("wait_ms is a number of milliseconds")
 	}
 	ctx, leave := h.within(ctx)
 	defer leave()

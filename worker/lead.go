@@ -92,7 +92,7 @@ var noLeader = &transport.CallError{Code: transport.CodeRefused, Why: "no proces
 
 // lead passes a call on to the process that leads, which knows this process by the record of its
 // start. It decides within the policy, whatever this process says.
-func (h host) lead(ctx context.Context, op string, a args) (any, error) {
+func (h host) lead(ctx context.Context, op string, a transport.Args) (any, error) {
 	ctx, leave := h.within(ctx)
 	defer leave()
 	path := h.w.leading.Path(string(protocol.Lead))
@@ -104,10 +104,10 @@ func (h host) lead(ctx context.Context, op string, a args) (any, error) {
 	if err != nil {
 		return nil, noLeader
 	}
-	if a.fields == nil { // the body was null
-		a.fields = map[string]json.RawMessage{}
+	if a.Fields == nil { // the body was null
+		a.Fields = map[string]json.RawMessage{}
 	}
-	got, err := c.Call(ctx, op, a.fields)
+	got, err := c.Call(ctx, op, a.Fields)
 	if cerr := c.Close(); err == nil {
 		err = cerr
 	}
