@@ -58,14 +58,11 @@ func (l *Leader) guardOne(ctx context.Context, name protocol.MemberName) error {
 func (l *Leader) alarm(ctx context.Context, name protocol.MemberName, in message.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.p.Fold.Alarm(name, in)) == 0 {
-		return nil
-	}
 	found := false
-	err := l.append(ctx, func() ([]journal.Draft, error) {
+	err := l.appendDue(ctx, func() []journal.Draft {
 		ds := l.p.Fold.Alarm(name, in)
 		found = len(ds) > 0
-		return ds, nil
+		return ds
 	})
 	if err != nil {
 		return fmt.Errorf("alarm: %w", err)

@@ -368,6 +368,14 @@ func (l *Leader) appendNow(ctx context.Context, propose func() ([]journal.Draft,
 	return l.append(ctx, propose)
 }
 
+// appendDue appends what draft makes of the fold, if it makes anything now. The caller holds mu.
+func (l *Leader) appendDue(ctx context.Context, draft func() []journal.Draft) error {
+	if len(draft()) == 0 {
+		return nil
+	}
+	return l.append(ctx, func() ([]journal.Draft, error) { return draft(), nil })
+}
+
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
 	l.trouble.Directory(ctx, l.p.CheckDirectory, l.appendNow)
@@ -405,17 +413,10 @@ func (l *Leader) decide(ctx context.Context) error {
 		return err
 	}
 	now := l.p.Minter.Now()
-	if len(l.p.Fold.Lapse(now)) > 0 {
-		if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Lapse(now), nil }); err != nil {
-			return err
-		}
+	if err := l.appendDue(ctx, func() []journal.Draft { return l.p.Fold.Lapse(now) }); err != nil {
+		return err
 	}
-	for _, m := range l.p.Fold.Live() {
-		if err := l.settle(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.compare(ctx, l.p.Fold.Settle)
 }
 
 // Deny answers every open question in the system's name: the team is ending.
@@ -443,13 +444,18 @@ func (l *Leader) answers(ctx context.Context, vs []control.Answer) error {
 	return nil
 }
 
-// settle compares a member's journal with what was ordered. The caller holds mu.
-func (l *Leader) settle(ctx context.Context, m *control.Member) error {
-	p := l.peers[m.Instance]
-	if p == nil || p.fold.Epoch == 0 || len(l.p.Fold.Settle(p.fold)) == 0 {
-		return nil
+// compare appends what draft makes of the journal of each member. The caller holds mu.
+func (l *Leader) compare(ctx context.Context, draft func(*control.Worker) []journal.Draft) error {
+	for _, m := range l.p.Fold.Live() {
+		p := l.peers[m.Instance]
+		if p == nil || p.fold.Epoch == 0 {
+			continue
+		}
+		if err := l.appendDue(ctx, func() []journal.Draft { return draft(p.fold) }); err != nil {
+			return err
+		}
 	}
-	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Settle(p.fold), nil })
+	return nil
 }
 
 // Deliver implements poll.Machine: chat stays unread until the operator reads it. When an agent

@@ -90,8 +90,8 @@ func (l *Leader) reclaim(ctx context.Context) error {
 		if b == nil || l.p.Alive(b.By) {
 			continue
 		}
-		if err := l.append(ctx, func() ([]journal.Draft, error) {
-			return l.p.Fold.Return(m, b.Seq, fmt.Sprintf("process %d has ended", b.By.PID)), nil
+		if err := l.appendDue(ctx, func() []journal.Draft {
+			return l.p.Fold.Return(m, b.Seq, fmt.Sprintf("process %d has ended", b.By.PID))
 		}); err != nil {
 			return err
 		}
@@ -112,14 +112,10 @@ func (l *Leader) awaits(m *control.Member) bool {
 func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) error {
 	p := l.procs[m.Instance]
 	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil // a start that came up would have cleared that
-	draft := func() []journal.Draft {
-		return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, failed, l.p.Minter.Now())
-	}
 	l.lost[m.Instance] = p
-	if len(draft()) == 0 {
-		return nil
-	}
-	return l.append(ctx, func() ([]journal.Draft, error) { return draft(), nil })
+	return l.appendDue(ctx, func() []journal.Draft {
+		return l.p.Fold.RecordDeath(m, detail, l.p.Supervise, failed, l.p.Minter.Now())
+	})
 }
 
 // ended reports whether a member's process has ended, and how. The caller holds mu.

@@ -57,14 +57,5 @@ func (t taker) Receive(ctx context.Context, in message.Incoming) error {
 func (t taker) Apply(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, m := range t.p.Fold.Live() {
-		p := t.peers[m.Instance]
-		if p == nil || p.fold.Epoch == 0 || len(t.p.Fold.Asked(p.fold)) == 0 {
-			continue
-		}
-		if err := t.append(ctx, func() ([]journal.Draft, error) { return t.p.Fold.Asked(p.fold), nil }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.compare(ctx, t.p.Fold.Asked)
 }
