@@ -214,7 +214,7 @@ func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 	return Digest(hex.EncodeToString(h.Sum(nil)))
 }
 
-// put feeds every field to a sum; a list is its length and its elements.
+// put gives every field to a sum or a check; a list is its length and its elements.
 func (b Bound) put(put func(...string)) {
 	put(b.Stdin, strconv.Itoa(len(b.Env)))
 	put(b.Env...)
@@ -237,18 +237,10 @@ func (a Ask) Check(kind protocol.Kind) error {
 	if !IsRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Refused, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk, a.Stdin, a.Program}, a.Env...)
+	texts := []string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Refused, a.Spelled, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.MustAsk}
+	a.Bound.put(func(parts ...string) { texts = append(texts, parts...) })
 	if a.Own != nil {
 		texts = append(texts, a.Own.File, a.Own.Approved)
-	}
-	for _, w := range a.Words {
-		texts = append(texts, w.Name, w.Path)
-	}
-	for _, s := range a.Scripts {
-		texts = append(texts, s.Path, s.SHA256)
-	}
-	for _, p := range a.Paths {
-		texts = append(texts, p.Spelled, p.Real)
 	}
 	for _, s := range texts {
 		if !utf8.ValidString(s) {

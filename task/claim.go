@@ -164,12 +164,7 @@ func (t Task) Released() (Released, bool) {
 	if err != nil {
 		return Released{}, false
 	}
-	text := func(key string) string {
-		raw, _ := object.Get(key)
-		s, _ := jsonobj.String(raw)
-		return s
-	}
-	r := Released{From: protocol.MemberName(text("from")), Why: text("why"), At: text("at")}
+	r := Released{From: protocol.MemberName(object.Text("from")), Why: object.Text("why"), At: object.Text("at")}
 	return r, r.From != ""
 }
 
