@@ -50,21 +50,12 @@ func (w *Worker) yields(ctx context.Context) (out bool, err error) {
 // part leaves a turn that was cut short open, and closes what it had asked. False: that is not on record, and
 // the turn ends as interrupted.
 func (w *Worker) part(t *turn, why error) bool {
-	w.mu.Lock()
-	t.over = true
-	w.mu.Unlock()
-	err := w.record(w.ctx, func() ([]journal.Draft, error) {
+	return w.setAside(t, "a turn that was cut short", func() ([]journal.Draft, error) {
 		if err := w.p.Leader.Refresh(w.ctx); err != nil {
 			return nil, err
 		}
-		return append(w.unended(t), w.p.Fold.Part(w.p.Lead, why.Error())...), nil
+		return w.p.Fold.Part(w.p.Lead, why.Error()), nil
 	})
-	if err != nil {
-		w.p.Log.Error("a turn that was cut short is not on record", "err", err)
-		return false
-	}
-	w.setAside(t)
-	return true
 }
 
 // unborrowed waits until nobody takes the conversation and all work goes on: meanwhile nothing is asked and no call

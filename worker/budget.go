@@ -103,29 +103,29 @@ func (w *Worker) suspend(t *turn, l *agent.Limited) bool {
 	if least := now.Add(limitedLeast); until.Before(least) {
 		until = least
 	}
-	w.mu.Lock()
-	t.over = true
-	w.mu.Unlock()
 	tried := false
-	err := w.record(w.ctx, func() ([]journal.Draft, error) {
+	return w.setAside(t, "a limit", func() ([]journal.Draft, error) {
 		if f := w.p.Fold.Limited; tried && f != nil && f.Until.Equal(until) {
 			return nil, nil // the try that failed has left it there
 		}
 		tried = true
-		ds, err := w.p.Fold.Limit(until, tidy(l.Reason))
-		return refuse(append(w.unended(t), ds...), err)
+		return refuse(w.p.Fold.Limit(until, tidy(l.Reason)))
 	})
-	if err != nil {
-		w.p.Log.Error("a limit is not on record", "err", err)
-		return false
-	}
-	w.trouble.Note("limited", nil, "")
-	w.setAside(t)
-	return true
 }
 
-// setAside leaves the turn open, for a later pass or process to take up.
-func (w *Worker) setAside(t *turn) {
+// setAside records why the turn is left open, for a later pass or process to take up. False: that is not on record.
+func (w *Worker) setAside(t *turn, what string, draft func() ([]journal.Draft, error)) bool {
+	w.mu.Lock()
+	t.over = true
+	w.mu.Unlock()
+	err := w.record(w.ctx, func() ([]journal.Draft, error) {
+		ds, err := draft()
+		return append(w.unended(t), ds...), err
+	})
+	if err != nil {
+		w.p.Log.Error(what+" is not on record", "err", err)
+		return false
+	}
 	w.mu.Lock()
 	w.turn, w.aside = nil, t
 	if n := len(w.p.Fold.Outbox); n > 0 {
@@ -133,6 +133,7 @@ func (w *Worker) setAside(t *turn) {
 	}
 	w.mu.Unlock()
 	w.wake()
+	return true
 }
 
 // waitAgain is how long a limit lasts whose end is not known.

@@ -139,7 +139,8 @@ func ConfiningOf(o Options, lead *control.Leader, m *control.Member) Confining {
 	if m.Joined.Sandbox != nil {
 		c.Want = *m.Joined.Sandbox
 	}
-	if r, ok := thinks(o, m).(agent.Resident); ok {
+	a, err := o.agent(m.Agent, m.Spec) // the error is one elsewhere
+	if r, ok := a.(agent.Resident); ok && err == nil {
 		needs := r.Needs(o.Environ, c.Tree)
 		c.Needs = &needs
 		if _, shown := r.(agent.Displayed); shown && o.Display != nil {
@@ -162,18 +163,6 @@ func (c confined) place(run commands.Exec, want *record.Sandbox) agent.Place {
 // is inside as a whole, and the shell commands of one that is outside.
 func (c confined) holds(call agent.Call) bool {
 	return c.held.Enforces() && (len(call.Argv) > 0 || c.box != nil || c.shell != nil && call.Tool == "Bash")
-}
-
-// thinks is the agent of a member; nil: there is none, which is an error elsewhere.
-func thinks(o Options, m *control.Member) agent.Agent {
-	if o.Agent != nil {
-		return o.Agent
-	}
-	a, err := agent.New(m.Agent, m.Spec)
-	if err != nil {
-		return nil
-	}
-	return a
 }
 
 // unfit is the error of a member that does not start. task-status.json shows it, because the process ends.

@@ -166,23 +166,15 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	p.LeadPrunes = true // the other program writes no journal
 	p.Peer = func(protocol.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = &Abroad{o.Root, o.Team, m.Name}
-	if p.Agent = o.Agent; p.Agent == nil {
-		if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
-			return nil, err
-		}
+	if p.Agent, err = o.agent(o.Guest.Agent, o.Guest.Spec); err != nil {
+		return nil, err
 	}
 	if o.Guest.Agent == "exec" {
 		p.Agent = onWords{p.Agent}
 	}
 	p.Cwd, p.Plans = o.Guest.Cwd, o.Guest.Plan
 	shut := p.place(o, filepath.Join(o.State.Path, "guests", string(m.Name)))
-	p.Shown = nil // a guest has no pane of the lead
-	nudges, err := p.watch(append(mail.Dirs(), o.Root.TeamDir(o.Team), o.State.JournalOf(string(o.Guest.Journal)))...)
-	if err != nil {
-		shut()
-		return nil, err
-	}
-	return func() { nudges(); shut() }, nil
+	return p.watch(shut, append(mail.Dirs(), o.Root.TeamDir(o.Team), o.State.JournalOf(string(o.Guest.Journal)))...)
 }
 
 // keeping is a guest's mailbox. In a dialect that removes read messages, it first copies them into

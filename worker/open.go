@@ -87,6 +87,14 @@ func (o Options) record() journal.Name {
 	return journal.Leader
 }
 
+// agent is the agent of the member: Agent, or a new one.
+func (o Options) agent(kind string, spec []byte) (agent.Agent, error) {
+	if o.Agent != nil {
+		return o.Agent, nil
+	}
+	return agent.New(kind, spec)
+}
+
 // Exit codes of the program that Options.Argv starts, when it does not become the member.
 const (
 	ExitFailed  = 1
@@ -245,38 +253,32 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{}); err != nil {
 		return nil, err
 	}
-	if p.Agent = o.Agent; p.Agent == nil {
-		if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
-			return nil, err
-		}
+	if p.Agent, err = o.agent(m.Agent, m.Spec); err != nil {
+		return nil, err
 	}
 	if d, ok := p.Agent.(agent.Displayed); ok && o.Display != nil {
 		d.Display(o.Display)
 	}
-	shut := p.place(o, o.Root.MemberDir(o.Team, m.Name))
 	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
-	unwatch, err := p.watch(append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
-	if err != nil {
-		shut()
-		return nil, err
-	}
-	return func() { unwatch(); shut() }, nil
+	return p.watch(p.place(o, o.Root.MemberDir(o.Team, m.Name)), append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
 }
 
-// watch makes the nudges: when one of the directories changes, and every second.
-func (p *Parts) watch(dirs ...string) (stop func(), err error) {
+// watch makes the nudges: when one of the directories changes, and every second. stop, or an error, calls shut at the end.
+func (p *Parts) watch(shut func(), dirs ...string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	fell := make(chan error, 1) // one watcher, which fails at most once
 	p.Fell = fell
 	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second, Fell: func(err error) { fell <- err }}, dirs...)
 	if err != nil {
 		cancel()
+		shut()
 		return nil, err
 	}
 	return func() {
 		cancel()
 		for range p.Nudges { // until the watcher has ended
 		}
+		shut()
 	}, nil
 }
 

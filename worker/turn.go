@@ -290,14 +290,15 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
 		end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
 		t.stop(nil)
+		var why error // the turn is left open
 		if l, limited := errors.AsType[*agent.Limited](end.err); limited && !end.interrupted && w.suspend(t, l) {
-			w.active(false)
-			w.status(task.MemberIdle, l.Error())
-			return
+			why = l
+		} else if cause := context.Cause(ctx); end.interrupted && (errors.Is(cause, errBorrowed) || errors.Is(cause, errHalted)) && w.part(t, cause) {
+			why = cause
 		}
-		if cause := context.Cause(ctx); end.interrupted && (errors.Is(cause, errBorrowed) || errors.Is(cause, errHalted)) && w.part(t, cause) {
+		if why != nil {
 			w.active(false)
-			w.status(task.MemberIdle, cause.Error())
+			w.status(task.MemberIdle, why.Error())
 			return
 		}
 		w.mu.Lock()
