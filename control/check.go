@@ -41,12 +41,8 @@ func (w *Worker) Unanswered(lead *Leader) []*Call {
 	if !lead.Policy.Unattended && (lead.Led == nil || !lead.Led.Run) {
 		return nil
 	}
-	var cs []*Call
-	for _, c := range w.Calls {
+	return those(w.Calls, func(c *Call) bool {
 		a := c.Answer
-		if c.turn == w.turn && c.Kind != record.KindQuestion && a != nil && a.Decision == record.DecisionDeny && a.By == policy.RoleSystem && !a.Revoked {
-			cs = append(cs, c)
-		}
-	}
-	return cs
+		return c.turn == w.turn && c.Kind != record.KindQuestion && a != nil && a.Decision == record.DecisionDeny && a.By == policy.RoleSystem && !a.Revoked
+	})
 }

@@ -206,13 +206,17 @@ func (l *Leader) ByInstance(i record.Instance) (*Member, bool) { m, ok := l.byIn
 
 // Live lists the members that have not ended.
 func (l *Leader) Live() []*Member {
-	var ms []*Member
-	for _, m := range l.Members {
-		if m.Left == nil {
-			ms = append(ms, m)
+	return those(l.Members, func(m *Member) bool { return m.Left == nil })
+}
+
+// those are the elements of a list of which something holds.
+func those[T any](all []T, holds func(T) bool) (some []T) {
+	for _, t := range all {
+		if holds(t) {
+			some = append(some, t)
 		}
 	}
-	return ms
+	return some
 }
 
 // Request finds a question by its key.
@@ -221,13 +225,7 @@ func (l *Leader) Request(k record.Key) (*Request, bool) { r, ok := l.byKey[k]; r
 // RequestsByID lists the questions with this id; ids are unique only within a
 // member and a kind.
 func (l *Leader) RequestsByID(id protocol.RequestID) []*Request {
-	var rs []*Request
-	for _, r := range l.Requests {
-		if r.ID == id {
-			rs = append(rs, r)
-		}
-	}
-	return rs
+	return those(l.Requests, func(r *Request) bool { return r.ID == id })
 }
 
 // Pending lists the open questions, oldest first.
@@ -239,24 +237,12 @@ func (l *Leader) Owns(entry string) bool { return l.entries[entry] != nil }
 
 // Outbox lists what still has to be put into mailboxes, in order.
 func (l *Leader) Outbox() []*Order {
-	var os []*Order
-	for _, o := range l.open {
-		if !o.Sent && o.Mail != nil {
-			os = append(os, o)
-		}
-	}
-	return os
+	return those(l.open, func(o *Order) bool { return !o.Sent && o.Mail != nil })
 }
 
 // Unclosed lists the orders to one member without a recorded effect, sent or not.
 func (l *Leader) Unclosed(i record.Instance) []*Order {
-	var os []*Order
-	for _, o := range l.open {
-		if o.Instance == i {
-			os = append(os, o)
-		}
-	}
-	return os
+	return those(l.open, func(o *Order) bool { return o.Instance == i })
 }
 
 // Assignment is the newest order to do a task, whichever member it went to, sent or not.

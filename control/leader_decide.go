@@ -206,7 +206,7 @@ func (l *Leader) deciderOf(req *Request) policy.Decider {
 // PendingForLead lists the open requests that a lead agent is to answer: those that the policy gives to it
 // alone or as one of two votes, and that it has neither voted on nor escalated.
 func (l *Leader) PendingForLead() []*Request {
-	return slices.DeleteFunc(l.Pending(), func(r *Request) bool { return !l.ForLead(r) })
+	return those(l.pending, l.ForLead)
 }
 
 // ForLead reports whether a lead agent is to answer an open request (PendingForLead).

@@ -14,14 +14,7 @@ func (m *Member) InQueue() bool {
 }
 
 // Queue lists the members that wait, in the order in which they begin.
-func (l *Leader) Queue() (ms []*Member) {
-	for _, m := range l.Members {
-		if m.InQueue() {
-			ms = append(ms, m)
-		}
-	}
-	return ms
-}
+func (l *Leader) Queue() []*Member { return those(l.Members, (*Member).InQueue) }
 
 // Place is the place of a member in the queue, from 1 on; 0: it is not in it.
 func (l *Leader) Place(m *Member) int { return slices.Index(l.Queue(), m) + 1 }

@@ -165,13 +165,9 @@ func (l *Leader) passed(o *Order) {
 // Underway lists the orders and words in the mailbox of a member that uses files, as far as the
 // journal knows. Only the mailbox shows what happens to them.
 func (l *Leader) Underway(m *Member) []*Order {
-	var os []*Order
-	for _, o := range l.open {
-		if o.Sent && (o.Instance == m.Instance || o.Words != nil && o.Instance == "" && o.Mail.To == m.Name) {
-			os = append(os, o)
-		}
-	}
-	return os
+	return those(l.open, func(o *Order) bool {
+		return o.Sent && (o.Instance == m.Instance || o.Words != nil && o.Instance == "" && o.Mail.To == m.Name)
+	})
 }
 
 // takenRec: the operator has read these entries of the lead's mailbox.
@@ -233,11 +229,5 @@ func (w *Worker) Copy(entry string, l *Leader) bool {
 
 // SpokenAs finds words by their msg_id, or by its beginning, in the order of the journal.
 func (l *Leader) SpokenAs(id string) []*Order {
-	var os []*Order
-	for _, o := range l.sends {
-		if id != "" && strings.HasPrefix(o.MsgID, id) {
-			os = append(os, o)
-		}
-	}
-	return os
+	return those(l.sends, func(o *Order) bool { return id != "" && strings.HasPrefix(o.MsgID, id) })
 }

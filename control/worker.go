@@ -86,15 +86,7 @@ type Moment struct {
 
 // Running lists the tool calls that have a started record and no end, in the order of
 // the records. After a crash their outcome is unknown.
-func (w *Worker) Running() []*Call {
-	var cs []*Call
-	for _, c := range w.Calls {
-		if c.running() {
-			cs = append(cs, c)
-		}
-	}
-	return cs
-}
+func (w *Worker) Running() []*Call { return those(w.Calls, (*Call).running) }
 
 // Leaving reports a worker that was asked to end and has not refused.
 func (w *Worker) Leaving() bool { return w.leaving || w.gone }
@@ -145,13 +137,7 @@ func (c *Call) granted() bool {
 // Late are the calls that were allowed, or answered, after their session had been told to come back, and
 // that may still be asked again.
 func (w *Worker) Late(now time.Time) []*Call {
-	var cs []*Call
-	for _, c := range w.Calls {
-		if c.late && c.claimable(now) {
-			cs = append(cs, c)
-		}
-	}
-	return cs
+	return those(w.Calls, func(c *Call) bool { return c.late && c.claimable(now) })
 }
 
 // Input is the input that runs: the one that was asked, unless the answer changed it.
@@ -333,13 +319,7 @@ func (w *Worker) NextTask() *TaskState {
 
 // Waiting lists the assigned tasks that no turn has taken, oldest first.
 func (w *Worker) Waiting() []*TaskState {
-	var ts []*TaskState
-	for _, t := range w.Tasks {
-		if !t.Taken && !t.Ended {
-			ts = append(ts, t)
-		}
-	}
-	return ts
+	return those(w.Tasks, func(t *TaskState) bool { return !t.Taken && !t.Ended })
 }
 
 // readOnly are the tools that policy.ModePlan allows by their names.
