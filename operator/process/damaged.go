@@ -11,7 +11,6 @@ import (
 
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/commands"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -289,33 +288,6 @@ func (o Operator) EndDamagedMembers(ctx context.Context, s *operator.State) erro
 // EndDamagedMember ends the processes of one member.
 func (o Operator) EndDamagedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	return o.endProcesses(ctx, s, m, o.Waits.Ladder())
-}
-
-// endProcesses ends the process of a member, step by step, unless it is inside another, and what the member has left.
-// It returns the hardest step.
-func (o Operator) endProcesses(ctx context.Context, s *operator.State, m *control.Member, g spawn.Grace) (rung string, err error) {
-	rung = spawn.RungGone
-	if m.Trust == record.FileTrust {
-		return rung, nil
-	}
-	if p := m.Process; p != nil && !p.ID.Inside {
-		g.Apart = o.apart(s, m)
-		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
-			return "", notOurs(m, err)
-		}
-	}
-	rest, err := o.endMarked(ctx, s, m)
-	return spawn.Harder(rung, rest), err
-}
-
-// apart records what runs below a member's process in a group of its own, so that an end that is cut short can be
-// finished: it has no other mark when it has cleared its environment.
-func (o Operator) apart(s *operator.State, m *control.Member) func(spawn.Identity) {
-	return func(id spawn.Identity) {
-		if err := commands.Apart(s.Dir, m.Instance, id); err != nil && o.Log != nil {
-			o.Log.Warn("a process of a member is not on record", "member", m.Name, "pid", id.PID, "err", err)
-		}
-	}
 }
 
 // stopDamaged ends one member of a team whose journal cannot be read.

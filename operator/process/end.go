@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/commands"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
@@ -267,6 +268,33 @@ func (o Operator) closeInput(ctx context.Context, s *operator.State, id spawn.Id
 }
 
 var errNoTerminal = errors.New("it has no terminal")
+
+// endProcesses ends the process of a member, step by step, unless it is inside another, and what the member has left.
+// It returns the hardest step.
+func (o Operator) endProcesses(ctx context.Context, s *operator.State, m *control.Member, g spawn.Grace) (rung string, err error) {
+	rung = spawn.RungGone
+	if m.Trust == record.FileTrust {
+		return rung, nil
+	}
+	if p := m.Process; p != nil && !p.ID.Inside {
+		g.Apart = o.apart(s, m)
+		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
+			return "", notOurs(m, err)
+		}
+	}
+	rest, err := o.endMarked(ctx, s, m)
+	return spawn.Harder(rung, rest), err
+}
+
+// apart records what runs below a member's process in a group of its own, so that an end that is cut short can be
+// finished: it has no other mark when it has cleared its environment.
+func (o Operator) apart(s *operator.State, m *control.Member) func(spawn.Identity) {
+	return func(id spawn.Identity) {
+		if err := commands.Apart(s.Dir, m.Instance, id); err != nil && o.Log != nil {
+			o.Log.Warn("a process of a member is not on record", "member", m.Name, "pid", id.PID, "err", err)
+		}
+	}
+}
 
 // endMarked ends the processes that carry a member's mark and descend from the member: they have
 // left the tree of its process, or that process has written no record. A process that carries the
