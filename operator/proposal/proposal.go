@@ -185,19 +185,31 @@ func (s Store) path(id string) string { return filepath.Join(s.Dir, id+suffix) }
 
 // List returns the proposals that can be read, oldest first, answered and expired ones too. It changes nothing. The
 // error names what is no proposal.
-func (s Store) List() ([]Proposal, error) {
+func (s Store) List() ([]Proposal, error) { return s.load(false) }
+
+// load is List. With sweep, for which the caller holds the lock, it sets damaged files aside and removes what ended or
+// expired long ago.
+func (s Store) load(sweep bool) (all []Proposal, err error) {
 	names, err := s.names()
 	if err != nil {
 		return nil, err
 	}
-	var all []Proposal
 	var errs []error
+	now := s.Now()
 	for _, id := range names {
 		p, err := s.read(id)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-		case err != nil:
+		case err != nil && !sweep:
 			errs = append(errs, fmt.Errorf("proposal %s: %w", s.path(id), err))
+		case err != nil:
+			if _, err := atomicfile.SetAside(s.path(id), filepath.Join(s.Dir, "set-aside"), now); err != nil {
+				errs = append(errs, fmt.Errorf("proposals: %w", err))
+			}
+		case sweep && now.After(p.At.Add(2*Lasts)):
+			if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("proposals: %w", err))
+			}
 		default:
 			all = append(all, *p)
 		}
@@ -302,7 +314,7 @@ func (s Store) Put(ctx context.Context, p Proposal, random io.Reader) (Proposal,
 		return p, err
 	}
 	defer func() { _ = release() }()
-	all, err := s.sweep()
+	all, err := s.load(true)
 	if err != nil {
 		return p, err
 	}
@@ -339,7 +351,7 @@ func (s Store) Change(ctx context.Context, id string, change func(*Proposal) err
 		return Proposal{}, err
 	}
 	defer func() { _ = release() }()
-	if _, err := s.sweep(); err != nil {
+	if _, err := s.load(true); err != nil {
 		return Proposal{}, err
 	}
 	p, err := s.read(id)
@@ -370,31 +382,4 @@ func (s Store) write(p Proposal) error {
 		return fmt.Errorf("proposals: %w", err)
 	}
 	return nil
-}
-
-// sweep sets damaged files aside, removes what ended or expired long ago, and returns the rest. The caller holds the
-// lock.
-func (s Store) sweep() (all []Proposal, err error) {
-	ids, err := s.names()
-	if err != nil {
-		return nil, err
-	}
-	now := s.Now()
-	for _, id := range ids {
-		p, err := s.read(id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			if _, err := atomicfile.SetAside(s.path(id), filepath.Join(s.Dir, "set-aside"), now); err != nil {
-				return nil, fmt.Errorf("proposals: %w", err)
-			}
-		case now.After(p.At.Add(2 * Lasts)):
-			if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("proposals: %w", err)
-			}
-		default:
-			all = append(all, *p)
-		}
-	}
-	return all, nil
 }
