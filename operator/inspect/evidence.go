@@ -40,7 +40,7 @@ type Evidence struct {
 	Mailbox  MailboxEvidence    `json:"mailbox"`
 	Output   OutputEvidence     `json:"output"`
 	Terminal *TerminalEvidence  `json:"terminal"` // null: it has no terminal, or no record of one
-	Died     *DiedEvidence      `json:"died"`     // null: no record says that its newest start has died
+	Died     *Death             `json:"died"`     // null: no record says that its newest start has died
 	Tools    []process.LeftTool `json:"tools"`    // commands that its dead process has left running
 	Stopping string             `json:"stopping"` // why its end is expected; "" when it is not
 }
@@ -95,14 +95,6 @@ type TerminalEvidence struct {
 	Exit   string `json:"exit"`   // its exit status
 }
 
-// DiedEvidence is the recorded end of a process.
-type DiedEvidence struct {
-	At      time.Time `json:"at"`
-	Detail  string    `json:"detail"`
-	Restart time.Time `json:"restart_at"` // zero: no restart is planned
-	GaveUp  bool      `json:"gave_up"`
-}
-
 // probe gathers facts of the members of one team.
 type probe struct {
 	o       Operator
@@ -121,13 +113,15 @@ type probe struct {
 
 // probe reads what is the same for all members. What cannot be read is left out, and the facts have
 // less.
-func (o Operator) probe(ctx context.Context, s *operator.State, led bool) *probe {
-	k := &probe{o: o, s: s, led: led, broken: reason(s.Damaged), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
+func (o Operator) probe(ctx context.Context, s *operator.State) (*probe, error) {
+	k := &probe{o: o, s: s, broken: reason(s.Damaged), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
 	if list, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = list.All(ctx)
 	}
-	return k
+	var err error
+	k.led, err = s.Dir.Led()
+	return k, err
 }
 
 func reason(err error) string {
@@ -147,10 +141,10 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 	k.mailbox(ctx, m, &f, g)
 	if m.Died != nil {
 		f.Death = &Death{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
-		g.Died = &DiedEvidence{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
 		if m.Died.Again != nil {
-			f.Death.Again, g.Died.Restart = *m.Died.Again, *m.Died.Again
+			f.Death.Again = *m.Died.Again
 		}
+		g.Died = new(*f.Death)
 		if k.foundNow(m) {
 			f.Death.At = time.Time{} // only now seen: its last sign says more
 		}
@@ -597,6 +591,7 @@ func (k *probe) confirm(ctx context.Context) error {
 	for i := range was {
 		k.watched[i] = stallWatched
 	}
+	k.now = k.o.Minter.Now()
 	if k.s.Damaged != nil || k.s.Lead.Ended != nil {
 		return nil
 	}

@@ -111,10 +111,10 @@ const StoppedWhy = "you have stopped all work"
 
 // Death is the end of a process as the leader's journal has it.
 type Death struct {
-	At     time.Time
-	Detail string
-	Again  time.Time // when it is started again; zero: not by itself
-	GaveUp bool
+	At     time.Time `json:"at"`
+	Detail string    `json:"detail"`
+	Again  time.Time `json:"restart_at"` // when it is started again; zero: not by itself
+	GaveUp bool      `json:"gave_up"`
 }
 
 // Waits is something that runs or is waited for.

@@ -111,7 +111,11 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	m, ms, _, _, err := o.one(ctx, s, m)
+	k, err := o.probe(ctx, s)
+	if err != nil {
+		return nil, "", err
+	}
+	m, ms, _, _, err := k.one(ctx, m)
 	if err != nil {
 		return nil, "", err
 	}

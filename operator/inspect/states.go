@@ -339,22 +339,17 @@ func (s *States) look(ctx context.Context) (map[protocol.MemberName]Change, erro
 	if _, err := s.o.Preview(ctx, st); operator.Unpassing(err) != nil {
 		return nil, err
 	}
-	_, led, err := s.o.Live(st)
+	k, err := s.o.probe(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	k, all := s.o.probe(ctx, st, led), map[protocol.MemberName]Change{}
+	all := map[protocol.MemberName]Change{}
 	for _, m := range st.Lead.Live() {
-		f, g, w := k.look(ctx, m)
-		if f.suspect() {
-			if err := k.confirm(ctx); err != nil {
-				return nil, err
-			}
-			k.now = s.o.Minter.Now()
-			f, g, w = k.look(ctx, m)
+		m, ms, _, w, err := k.one(ctx, m)
+		if err != nil {
+			return nil, err
 		}
-		ms := memberStatus(m, w, f, g)
-		if led && ms.Is == ConditionNeedsYou && w != nil && len(w.Blocking()) > 0 {
+		if k.led && ms.Is == ConditionNeedsYou && w != nil && len(w.Blocking()) > 0 {
 			continue // the process that leads records it
 		}
 		all[m.Name] = Change{Team: s.name, Member: m.Name, Is: ms.Is, Why: ms.Why, Time: k.now}

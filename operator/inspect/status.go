@@ -202,20 +202,20 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 		st.Room = err
 	}
 	st.Broken, st.Damage = s.Damaged, o.damage(ctx, s)
-	_, led, err := o.Live(s)
+	k, err := o.probe(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	st.Leader = LeaderStatus{Led: led}
-	if led {
+	st.Leader = LeaderStatus{Led: k.led}
+	if k.led {
 		st.Leader.Stopped, st.Leader.Untaken = s.LeaderStopped(), untaken
 	}
 	if l := s.Lead; l.Slept != nil && o.Minter.Now().Sub(l.SleptAt) < recently {
 		st.Leader.Slept, st.Leader.SleptAt = l.Slept.For(), l.SleptAt
 	}
-	if p := s.Lead.Led; p != nil && led {
+	if p := s.Lead.Led; p != nil && k.led {
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
-	} else if led { // the record of it is behind a break of the journal, or not written yet
+	} else if k.led { // the record of it is behind a break of the journal, or not written yet
 		st.Leader.PID = s.Dir.Leading()
 	}
 	st.Halt = s.Lead.Halt
@@ -225,7 +225,6 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 			st.Budgets = append(st.Budgets, Budget{scope, limit, used})
 		}
 	}
-	k := o.probe(ctx, s, led)
 	for _, state := range board.States(s.Lead, k.tasks) {
 		switch state {
 		case board.StateFailed:
@@ -310,7 +309,6 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			if err := k.confirm(ctx); err != nil {
 				return err
 			}
-			k.now = k.o.Minter.Now()
 		}
 	}
 	k.usage(st)

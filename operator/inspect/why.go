@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -55,7 +54,11 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Fact{}}
-	m, ms, g, w, err := o.one(ctx, s, m)
+	k, err := o.probe(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	m, ms, g, w, err := k.one(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -243,18 +246,11 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 }
 
 func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker, now time.Time) {
-	last := operator.LogRecord{}
-	opts := s.JournalOptions
-	_, err := s.Dir.OpenJournal(journal.Name(m.Instance), operator.Recorder(func(r journal.Record) { last.Record = r }), opts)
-	if err != nil {
-		y.add(fromWorker, time.Time{}, "%v", err)
-		return
-	}
-	if last.Seq == 0 {
+	if w.Last.Kind == "" {
 		y.add(fromWorker, time.Time{}, "it is empty")
 		return
 	}
-	y.add(fromWorker, last.Time, "its last record is %q, %s ago", last.Kind, now.Sub(last.Time).Truncate(time.Second))
+	y.add(fromWorker, w.Last.At, "its last record is %q, %s ago", w.Last.Kind, now.Sub(w.Last.At).Truncate(time.Second))
 	y.add(fromWorker, time.Time{}, "it has itself as %s", w.State())
 	y.sandbox(m, w)
 	if t := w.Turn(); t != nil {
@@ -362,21 +358,15 @@ func (o Operator) whyForeign(ctx context.Context, name protocol.TeamName, member
 
 // one returns a single member as status has it. The fold may have been rebuilt: the member is that
 // of the present fold.
-func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Evidence, *control.Worker, error) {
-	_, led, err := o.Live(s)
-	if err != nil {
-		return m, MemberStatus{}, nil, nil, err
-	}
-	k := o.probe(ctx, s, led)
+func (k *probe) one(ctx context.Context, m *control.Member) (*control.Member, MemberStatus, *Evidence, *control.Worker, error) {
 	f, g, w := k.look(ctx, m)
 	if f.suspect() {
 		if err := k.confirm(ctx); err != nil {
 			return m, MemberStatus{}, nil, nil, err
 		}
-		if now, ok := s.Lead.ByInstance(m.Instance); ok {
+		if now, ok := k.s.Lead.ByInstance(m.Instance); ok {
 			m = now
 		}
-		k.now = o.Minter.Now()
 		f, g, w = k.look(ctx, m)
 	}
 	return m, memberStatus(m, w, f, g), g, w, nil

@@ -31,7 +31,7 @@ func status() *inspect.Status {
 			Mailbox:  inspect.MailboxEvidence{Control: 1, Chat: 2, Oldest: "some day", Problem: "m"},
 			Output:   inspect.OutputEvidence{Path: "/t/ann/output.log", Size: 5, At: at(4)},
 			Terminal: &inspect.TerminalEvidence{Socket: "/s", Pane: "%1", Server: "/tmux", Holder: "running", Ended: true, Exit: "exit status 1"},
-			Died:     &inspect.DiedEvidence{At: at(5), Detail: "killed", Restart: at(6), GaveUp: true},
+			Died:     &inspect.Death{At: at(5), Detail: "killed", Again: at(6), GaveUp: true},
 			Tools:    []process.LeftTool{{PID: 18, Argv: "make"}},
 			Stopping: "it was asked to end",
 		}}
