@@ -293,7 +293,8 @@ func TestOverlaps(t *testing.T) {
 	rig.Asks("ann", operatortest.Ask{Tool: "Write", Input: string(in)})
 	rig.Asks("bob", operatortest.Ask{Tool: "Write", Input: string(in)})
 	reqs := rig.Pending(2)
-	if got := o.Overlaps(t.Context(), rig.State()); len(got) != 0 {
+	overlaps := func() []inspect.Overlap { return testenv.Value(o.Status(t.Context(), "api"))(t).Overlaps }
+	if got := overlaps(); len(got) != 0 {
 		t.Errorf("before anything was written: %+v", got)
 	}
 	allow(t, rig, reqs)
@@ -306,12 +307,9 @@ func TestOverlaps(t *testing.T) {
 		}
 		return n == 2
 	})
-	found := o.Overlaps(t.Context(), rig.State())
+	found := overlaps()
 	if len(found) != 1 || filepath.Base(found[0].File) != "shared.txt" || found[0].Repo != "" || !slices.Equal(found[0].Members, []string{"ann", "bob"}) {
 		t.Fatalf("%+v", found)
-	}
-	if st, err := o.Status(t.Context(), "api"); err != nil || len(st.Overlaps) != 1 {
-		t.Errorf("%+v, %v", st, err)
 	}
 	k := inspect.NewWatcher(o, time.Second)
 	var notes []operator.Note

@@ -6,6 +6,7 @@ import (
 	"waggle/control"
 	"waggle/internal/claude/session"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/protocol"
 )
 
@@ -163,6 +164,29 @@ func (s Stand) Words(clock func(time.Time) string) string {
 		return "blocked by " + s.For
 	}
 	return string(s.Is)
+}
+
+// Standing is a member, or a session, and how it is.
+type Standing struct {
+	Team  string `json:"team"`
+	Name  string `json:"name"`
+	State string `json:"state"` // that of status; left, when the member has left
+	Stand
+	Since time.Time `json:"since"` // zero: not known
+	Why   string    `json:"why"`
+}
+
+// standing is how a member of a team is, also when it has left; m is nil for one that no journal has.
+func (ms MemberStatus) standing(name protocol.TeamName, m *control.Member) Standing {
+	if m != nil && m.Left != nil {
+		return Standing{string(name), ms.Name, "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)}
+	}
+	return Standing{string(name), ms.Name, string(ms.State), ms.Stand, ms.Since, ms.Why}
+}
+
+// sessionStanding is how a session is.
+func sessionStanding(r session.Row) Standing {
+	return Standing{decide.SessionTeam, r.Name, r.State, SessionStand(r.State), r.Since, r.Why}
 }
 
 // SessionStand is how a session of a person's own is, by the state of its row.

@@ -18,15 +18,14 @@ import (
 // lines. The result says where it ends, for Follow; it has no Lines. Like Peek it reads files only, and finds a member that
 // has left, and one of a team that has ended.
 func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func([]string) error) (*Peek, error) {
-	p, dir, err := o.peekAt(ctx, of, member)
+	p, err := o.peekAt(ctx, of, member)
 	if err != nil {
 		return nil, err
 	}
 	if p.adopted != "" {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "logs", Msg: "waggle keeps no output of a session that it did not start", Next: operator.Next{Step: operator.NextPeek, Member: protocol.MemberName(p.Name)}}
 	}
-	p.dir = dir
-	names, err := logParts(dir)
+	names, err := logParts(p.dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		p.Log = ""
 		return p, nil
@@ -37,7 +36,7 @@ func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func
 	var rest []byte
 	var last []string
 	for i, name := range slices.Backward(names) { // the oldest first
-		out, err := p.part(dir, name)
+		out, err := p.part(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a rotation has moved it meanwhile
 		}
@@ -64,8 +63,8 @@ func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func
 }
 
 // part reads a part of a log, and notes that it is where the log ends.
-func (p *Peek) part(dir, name string) ([]byte, error) {
-	f, err := task.OpenFile(dir, name)
+func (p *Peek) part(name string) ([]byte, error) {
+	f, err := task.OpenFile(p.dir, name)
 	if err != nil {
 		return nil, err
 	}

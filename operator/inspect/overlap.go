@@ -85,22 +85,9 @@ func edited(c *control.Call) string {
 	return filepath.Clean(path)
 }
 
-// Overlaps finds the files that more than one running member edited. It calls git once for each
+// overlaps finds the files that more than one running member edited. It calls git once for each
 // worktree (worktree.Git.Changed), all at the same time and with a limit; for a worktree without a
 // result in time only the tool calls count.
-func (o Operator) Overlaps(ctx context.Context, s *operator.State) []Overlap {
-	var es []edits
-	for _, m := range s.Lead.Live() {
-		e := edits{name: m.Name, tree: m.Worktree}
-		if w, err := s.Worker(m.Instance); err == nil { // without it the member's worktree still counts
-			e.files = written(w)
-		}
-		es = append(es, e)
-	}
-	return o.overlaps(ctx, es)
-}
-
-// overlaps compares the edits of members.
 func (o Operator) overlaps(ctx context.Context, es []edits) []Overlap {
 	repos := map[string]string{} // by the git directory, the checkout
 	for _, e := range es {

@@ -25,12 +25,7 @@ import (
 
 // Peek is the end of a member's output (`peek`).
 type Peek struct {
-	Team  string
-	Name  string
-	State string // that of status; left, when the member has left
-	Stand
-	Since   time.Time
-	Why     string
+	Standing
 	Log     string    // the file; "" when it has written none
 	At      time.Time // when it was written last
 	Shown   string    // lines: the last ones; screen: a program that fills its screen, as it looks now
@@ -62,22 +57,21 @@ const peekBytes = 1 << 20
 // only the log, and has no effect on the member. It also finds a member that has left, and one of a
 // team that has ended (operator.Read).
 func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, error) {
-	p, dir, err := o.peekAt(ctx, of, member)
+	p, err := o.peekAt(ctx, of, member)
 	if err != nil {
 		return nil, err
 	}
 	if p.adopted != "" { // waggle does not keep its output
 		if own, err := o.PeekSession(ctx, p.adopted, n); err == nil {
-			own.Team, own.Name, own.State, own.Stand, own.Since, own.Why = p.Team, p.Name, p.State, p.Stand, p.Since, p.Why
+			own.Standing = p.Standing
 			return own, nil
 		}
 	}
-	out, at, cut, err := tail(dir, n)
+	out, at, cut, err := tail(p.dir, n)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
-	p.dir, p.end = dir, at
-	p.Lines, p.Shown = []string{}, ShownLines
+	p.end, p.Lines, p.Shown = at, []string{}, ShownLines
 	if err != nil {
 		p.Log = ""
 		return p, nil
@@ -98,41 +92,38 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 }
 
 // peekAt finds a member and the directory of its log.
-func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string, error) {
+func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, error) {
 	s, live, m, foreign, err := o.sought(ctx, of, member)
 	if foreign != "" {
 		y, err := o.whyForeign(ctx, foreign, member)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		dir := o.Root.MemberDir(foreign, protocol.MemberName(y.Name))
-		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Stand: y.Stand, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+		return &Peek{Standing: y.Standing, Where: WhereTeam, Log: filepath.Join(dir, task.LogName), dir: dir}, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	k, err := o.probe(ctx, s)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	m, ms, _, _, err := k.one(ctx, m)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Stand: ms.Stand, Since: ms.Since, Why: ms.Why, Where: WhereTeam}
-	if m.Left != nil {
-		p.State, p.Stand, p.Since, p.Why = "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)
-	} else {
+	p := &Peek{Standing: ms.standing(s.Team, m), Where: WhereTeam, dir: o.Root.MemberDir(s.Team, m.Name)}
+	if m.Left == nil {
 		p.adopted = adoptedPID(m)
 	}
-	dir := o.Root.MemberDir(s.Team, m.Name)
 	if !live || s.Lead.Ended != nil {
 		if kept, ok := archivedDesk(s.Dir.Archive(), m.Name); ok {
-			dir, p.Where = kept, WhereArchive
+			p.dir, p.Where = kept, WhereArchive
 		}
 	}
-	p.Log = filepath.Join(dir, task.LogName)
-	return p, dir, nil
+	p.Log = filepath.Join(p.dir, task.LogName)
+	return p, nil
 }
 
 func leftWhy(m *control.Member) string {

@@ -53,7 +53,7 @@ func (o Operator) WhySession(what string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Why{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
+	y := &Why{Standing: sessionStanding(r), Trust: record.Level(decide.LevelAnswers), Evidence: []Fact{}}
 	if r.PID != 0 {
 		y.add(fromProcess, time.Time{}, "process %d runs", r.PID)
 	} else {
@@ -98,7 +98,7 @@ func (o Operator) PeekSession(ctx context.Context, what string, n int) (*Peek, e
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
-	p := &Peek{Team: decide.SessionTeam, Name: r.Name, State: r.State, Stand: SessionStand(r.State), Since: r.Since, Why: r.Why, At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Pane: &pane}
+	p := &Peek{Standing: sessionStanding(r), At: o.Minter.Now(), Shown: ShownScreen, Where: WhereTeam, Pane: &pane}
 	p.Lines, p.Earlier = ScreenLines(text, n)
 	return p, nil
 }

@@ -178,7 +178,8 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 		return nil, err
 	}
 	if s == nil { // another program's lead reads its mailbox itself
-		return st, o.foreign(ctx, reg, st)
+		_, err := o.foreign(ctx, reg, st)
+		return st, err
 	}
 	if n, err := mail.Of(o.Operator).UnreadChat(ctx, name, protocol.Lead); err == nil && !operator.AgentLeads(s) {
 		st.Unread = n
@@ -406,12 +407,12 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Eviden
 	return ms
 }
 
-// foreign fills in what is known of a team that waggle does not lead.
-func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
+// foreign fills in what is known of a team that waggle does not lead, and returns its registry.
+func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) (*team.Config, error) {
 	st.Leader = LeaderStatus{Foreign: true, Sandbox: operator.HeldUnknown}
 	cfg, err := reg.Load(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	st.Damage = unnamed(cfg)
 	lead := ForeignProcess(cfg)
@@ -434,19 +435,18 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		case lead.PID != 0 && lead.Process == spawn.Gone:
 			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
-		if ours != nil {
-			f.byGuest(ours, m.Name)
-		}
+		from := f.byGuest(ours, m.Name)
 		ms := fileMember(m, f)
-		ms.From = fromForeign(ours, m.Name)
+		ms.From = from
 		st.Members = append(st.Members, ms)
 	}
-	return nil
+	return cfg, nil
 }
 
-// fromForeign is the provenance of a member of another program's team that is of ours, "" of another.
-// s is the operator's own journal of that team, nil without one.
-func fromForeign(s *operator.State, name protocol.MemberName) record.Provenance {
+// byGuest returns the provenance of a member of another program's team that is of ours, "" of another. Of a guest it
+// takes the facts: its process and its journal are on record here. s is the operator's own journal of that team, nil
+// without one.
+func (f *MemberFacts) byGuest(s *operator.State, name protocol.MemberName) record.Provenance {
 	if s == nil {
 		return ""
 	}
@@ -454,22 +454,12 @@ func fromForeign(s *operator.State, name protocol.MemberName) record.Provenance 
 	if !ok || m.Left != nil {
 		return ""
 	}
-	if w, err := s.Worker(m.Instance); err == nil && w.Guest {
-		return record.AsGuest
-	}
-	return m.Origin()
-}
-
-// byGuest takes the facts of a guest of ours in another program's team: its process and its journal are on record
-// here. s is the operator's own journal of that team.
-func (f *MemberFacts) byGuest(s *operator.State, name protocol.MemberName) {
-	m, ok := s.Lead.Member(name)
-	if !ok || m.Left != nil || m.Process == nil {
-		return
-	}
 	w, err := s.Worker(m.Instance)
-	if err != nil || !w.Guest {
-		return
+	switch {
+	case err != nil || !w.Guest:
+		return m.Origin()
+	case m.Process == nil:
+		return record.AsGuest
 	}
 	f.PID, f.StartedAt, f.Inside, f.Doubt, f.LastSign = m.Process.ID.PID, m.ProcAt, false, "", w.Last.At
 	if f.Process, err = m.Process.ID.State(); err != nil {
@@ -482,6 +472,7 @@ func (f *MemberFacts) byGuest(s *operator.State, name protocol.MemberName) {
 	if b := w.Blocking(); len(b) > 0 {
 		f.Session = &Health{State: StatePeer, Since: b[0].Asked, Why: "asks its lead: " + brief(decide.Gist(b[0].Kind, b[0].Ask))}
 	}
+	return record.AsGuest
 }
 
 // idleHint interprets isActive in a team of waggle. waggle writes true when a member joins, so true

@@ -88,8 +88,8 @@ func (o Operator) Team(ctx context.Context, name protocol.TeamName) (*TeamView, 
 		return nil, err
 	}
 	if s == nil {
-		if pid, ok := foreignLead(tv.Config); ok {
-			tv.Live = append(tv.Live, Running{Name: protocol.Lead, PID: pid})
+		if f := ForeignProcess(tv.Config); f.PID != 0 && f.Process != spawn.Gone {
+			tv.Live = append(tv.Live, Running{Name: protocol.Lead, PID: f.PID})
 		}
 		return tv, nil
 	}
@@ -104,13 +104,6 @@ func (o Operator) Team(ctx context.Context, name protocol.TeamName) (*TeamView, 
 	}
 	_, tv.Led, err = o.Live(s)
 	return tv, err
-}
-
-// foreignLead returns the process that another program's registry names as the
-// lead, when it runs.
-func foreignLead(cfg *team.Config) (pid int, runs bool) {
-	f := ForeignProcess(cfg)
-	return f.PID, f.PID != 0 && f.Process != spawn.Gone
 }
 
 // ForeignProcess returns the state of the process that another program's registry names as the lead

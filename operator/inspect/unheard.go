@@ -44,8 +44,7 @@ func (o Operator) whyUnheard(ctx context.Context, s *operator.State, name string
 			continue
 		}
 		ms := o.unheard(m)
-		y := &Why{Team: string(s.Team), Name: ms.Name, Trust: ms.Trust, Unheard: true, Evidence: []Fact{}}
-		y.is(ms)
+		y := &Why{Standing: ms.standing(s.Team, nil), Trust: ms.Trust, Unheard: true, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and no record of the team does: another program wrote it there")
 		y.add(fromLeader, time.Time{}, "%d messages in its name are unverified; its words are delivered", unverifiedOf(s, m.Name))
 		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: m.Name}})

@@ -20,12 +20,7 @@ import (
 
 // Why is the state of one member with all facts behind it (`why`).
 type Why struct {
-	Team  string `json:"team"`
-	Name  string `json:"name"`
-	State string `json:"state"` // that of status; left, when the member has left
-	Stand
-	Since    time.Time    `json:"since"` // zero: not known
-	Why      string       `json:"why"`
+	Standing
 	Trust    record.Level `json:"trust"`
 	Unheard  bool         `json:"unheard,omitempty"` // only the registry of a team of waggle has it (Operator.Unheard)
 	Evidence []Fact       `json:"evidence"`
@@ -53,7 +48,6 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	case err != nil:
 		return nil, err
 	}
-	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Fact{}}
 	k, err := o.probe(ctx, s)
 	if err != nil {
 		return nil, err
@@ -62,10 +56,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.is(ms)
-	if m.Left != nil {
-		y.State, y.Stand, y.Since, y.Why = "left", Stand{Is: ConditionLeft}, m.LeftAt, leftWhy(m)
-	}
+	y := &Why{Standing: ms.standing(s.Team, m), Trust: m.Trust, Evidence: []Fact{}}
 	y.fromLeader(s, m)
 	if live && m.Left == nil {
 		y.fromMerge(ctx, o, s, m)
@@ -96,10 +87,6 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		y.fromOutput(o, m)
 	}
 	return y, nil
-}
-
-func (y *Why) is(ms MemberStatus) {
-	y.State, y.Stand, y.Why, y.Since = string(ms.State), ms.Stand, ms.Why, ms.Since
 }
 
 // present opens the present team, as a leader pass would find it when no process leads it, else the
@@ -336,10 +323,7 @@ func (o Operator) whyForeign(ctx context.Context, name protocol.TeamName, member
 		return nil, err
 	}
 	st := &Status{Members: []MemberStatus{}}
-	if err := o.foreign(ctx, reg, st); err != nil {
-		return nil, err
-	}
-	cfg, err := reg.Load(ctx)
+	cfg, err := o.foreign(ctx, reg, st)
 	if err != nil {
 		return nil, err
 	}
@@ -347,8 +331,7 @@ func (o Operator) whyForeign(ctx context.Context, name protocol.TeamName, member
 		if !protocol.SameName(protocol.MemberName(ms.Name), protocol.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, Trust: ms.Trust, Evidence: []Fact{}}
-		y.is(ms)
+		y := &Why{Standing: ms.standing(name, nil), Trust: ms.Trust, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: protocol.MemberName(ms.Name)}})
 		return y, nil
