@@ -126,7 +126,8 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	reg, err := team.Open(o.Root, s.Team, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) || errors.Is(err, atomicfile.ErrNotRegular) {
-		return place, o.putAwayRest(ctx, s.Team, place, tasks)
+		_, err := o.putAwayRest(ctx, s.Team, tasks, func() (string, error) { return place, nil })
+		return place, err
 	}
 	if err != nil {
 		return "", err
@@ -144,21 +145,27 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	return place, reg.MoveTo(ctx, place, tasks)
 }
 
-// putAwayRest moves the remaining files of a team whose registry is gone, or is no file.
-func (o Operator) putAwayRest(ctx context.Context, name protocol.TeamName, place string, tasks bool) error {
+// putAwayRest moves the remaining files of a team whose registry is gone, or is no file, and what else has the name of
+// the team's directory, into the directory that place makes. It returns where they are, "" when there is nothing.
+func (o Operator) putAwayRest(ctx context.Context, name protocol.TeamName, tasks bool, place func() (string, error)) (string, error) {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
+	if err != nil && !errors.As(err, &missing) {
+		return "", err
+	}
+	if reg == nil {
+		if info, err := os.Lstat(o.Root.TeamDir(name)); err != nil || info.IsDir() {
+			return "", nil // another process has done it
+		}
+	}
+	to, err := place()
 	switch {
-	case err == nil:
-		return reg.MoveTo(ctx, place, tasks)
-	case !errors.As(err, &missing):
-		return err
+	case err != nil:
+		return "", err
+	case reg == nil:
+		return atomicfile.SetAside(o.Root.TeamDir(name), to, o.Minter.Now())
 	}
-	if info, err := os.Lstat(o.Root.TeamDir(name)); err == nil && !info.IsDir() {
-		_, err = atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
-		return err
-	}
-	return nil // another process has done it
+	return to, reg.MoveTo(ctx, to, tasks)
 }
 
 // putAwayWait is how long the end of a team waits for a lock on its files. The members

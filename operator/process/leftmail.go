@@ -2,45 +2,19 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 	"waggle/protocol"
-	"waggle/team"
 )
 
 // MailLeft archives a directory that has a team's name and no registry: mail that was written after
 // the team's end. It returns the archive's path, "" when there is no such directory. The name must
 // have no journal of a present team here.
 func (o Operator) MailLeft(ctx context.Context, name protocol.TeamName) (place string, err error) {
-	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
-	var missing *team.NotFoundError
-	switch {
-	case errors.As(err, &missing):
-		return o.inTheWay(name)
-	case err != nil:
-		return "", err
-	}
-	if place, err = o.NewLeftoverDir(name); err != nil {
-		return "", err
-	}
-	return place, reg.MoveTo(ctx, place, false)
-}
-
-// inTheWay archives a file, link or FIFO that has the name of the team's directory.
-func (o Operator) inTheWay(name protocol.TeamName) (place string, err error) {
-	info, err := os.Lstat(o.Root.TeamDir(name))
-	if err != nil || info.IsDir() {
-		return "", nil
-	}
-	if place, err = o.NewLeftoverDir(name); err != nil {
-		return "", err
-	}
-	return atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
+	return o.putAwayRest(ctx, name, false, func() (string, error) { return o.NewLeftoverDir(name) })
 }
 
 // NewLeftoverDir makes a directory in the archive of the last team of the name, or, when there
