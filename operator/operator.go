@@ -143,7 +143,7 @@ type State struct {
 // Worker opens a member's journal, read only.
 func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	if s.folds != nil {
-		return s.folds.worker(s, i)
+		return s.folds.Worker(s, i)
 	}
 	w := control.NewWorker(nil)
 	_, err := s.Dir.OpenJournal(journal.Name(i), w, s.JournalOptions)

@@ -19,8 +19,8 @@ type workerFold struct {
 	file *journal.File
 }
 
-// worker is State.Worker. A journal that cannot be read is folded anew the next time.
-func (c *WorkerFolds) worker(s *State, i record.Instance) (*control.Worker, error) {
+// Worker is State.Worker. A journal that cannot be read is folded anew the next time.
+func (c *WorkerFolds) Worker(s *State, i record.Instance) (*control.Worker, error) {
 	dir := s.Dir.JournalOf(string(i))
 	if kept, ok := c.of[dir]; ok && kept.file.Refresh(context.Background()) == nil {
 		return kept.fold, nil

@@ -202,7 +202,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	case ctx.Err() != nil:
 		return k.leave(), nil
 	}
-	k.arrive(ctx)
+	k.arrive()
 	if len(k.first) > 0 {
 		k.startFirst(ctx, slices.DeleteFunc(k.first, func(m *control.Member) bool { return !slices.Contains(restartable(k.S), m) }))
 	}
@@ -267,10 +267,10 @@ func (k *keeper) settlePanes(ctx context.Context) {
 }
 
 // arrive checks which of the started members are ready.
-func (k *keeper) arrive(ctx context.Context) {
+func (k *keeper) arrive() {
 	var left []*started
 	for _, st := range k.coming {
-		over, err := k.ready.settle(ctx, st, k.lo.Accept, k.Note)
+		over, err := k.ready.settle(st, k.lo.Accept, k.Note)
 		if err != nil && !k.up && operator.Passing(err) { // the look has failed, not the start
 			if k.o.Minter.Now().Before(st.until) {
 				left = append(left, st)

@@ -93,15 +93,9 @@ func (r *raised) noteEnd(e process.TeamEnd) {
 }
 
 func (r *run) died(name string) {
-	if r.end.gone != nil {
-		return // the member's answer could not be read
+	if r.end.gone == nil && !slices.Contains(r.end.died, name) { // else the member's answer could not be read
+		r.end.died = append(r.end.died, name)
 	}
-	for _, d := range r.end.died {
-		if d == name {
-			return
-		}
-	}
-	r.end.died = append(r.end.died, name)
 }
 
 // why returns what the owner reported about a task that did not complete.

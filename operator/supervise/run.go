@@ -150,9 +150,9 @@ func (r *run) start(ctx context.Context) error {
 
 // arrive checks which members are ready, and ends a run with a member that differs from what was
 // asked for. A member that ended before it was ready has died: the pass records it.
-func (r *run) arrive(ctx context.Context) {
+func (r *run) arrive() {
 	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
-		over, err := r.ready.settle(ctx, st, false, r.Note)
+		over, err := r.ready.settle(st, false, r.Note)
 		if err != nil && operator.KindOf(err) != operator.Died && r.end.stopped == nil {
 			r.end.stopped = err
 		}
@@ -167,7 +167,7 @@ func (r *run) turn(ctx context.Context) (last bool, err error) {
 		return true, nil
 	}
 	if r.ill == nil {
-		r.arrive(ctx)
+		r.arrive()
 	}
 	if r.S.Lead.Closing != nil && r.end.stopped == nil {
 		r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}

@@ -16,7 +16,6 @@ import (
 	"waggle/control"
 	"waggle/internal/fs/logfile"
 	"waggle/internal/screen"
-	"waggle/journal"
 	"waggle/leader"
 	"waggle/machine"
 	"waggle/operator"
@@ -155,41 +154,29 @@ func contract(m *control.Member, r record.Ready, policyVersion uint64) *Contract
 type readiness struct {
 	o     Operator
 	s     *operator.State
-	folds map[record.Instance]*control.Worker
-	opens map[record.Instance]journal.Journal
+	folds operator.WorkerFolds
 }
 
-func (o Operator) readiness(s *operator.State) *readiness {
-	return &readiness{o, s, map[record.Instance]*control.Worker{}, map[record.Instance]journal.Journal{}}
-}
+func (o Operator) readiness(s *operator.State) *readiness { return &readiness{o: o, s: s} }
 
 // ready returns the report of a member's newest start, nil before there is one.
-func (r *readiness) ready(ctx context.Context, i record.Instance, after uint64) (*record.Ready, error) {
-	if r.opens[i] == nil {
-		w := control.NewWorker(nil)
-		j, err := r.s.Dir.OpenJournal(journal.Name(i), w, r.s.JournalOptions)
-		if err != nil {
-			return nil, err
-		}
-		r.folds[i], r.opens[i] = w, j
-	} else if err := r.opens[i].Refresh(ctx); err != nil {
+func (r *readiness) ready(i record.Instance, after uint64) (*record.Ready, error) {
+	w, err := r.folds.Worker(r.s, i)
+	if err != nil || w.Ready == nil || w.Ready.Epoch <= after {
 		return nil, err
 	}
-	if w := r.folds[i]; w.Ready != nil && w.Ready.Epoch > after {
-		return w.Ready, nil
-	}
-	return nil, nil
+	return w.Ready, nil
 }
 
 // look returns how far a start has come: ready, or an error. Both empty: it is in progress.
-func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error) {
+func (r *readiness) look(st *started) (*record.Ready, error) {
 	ended := false
 	select {
 	case <-st.proc.Done():
 		ended = true // checked before the journal: the process may have written a last record
 	default:
 	}
-	got, err := r.ready(ctx, st.member.Instance, st.after)
+	got, err := r.ready(st.member.Instance, st.after)
 	switch {
 	case operator.Broken(err):
 		return nil, r.o.startFailed(operator.Died, r.s, st, err.Error())
@@ -207,8 +194,8 @@ func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error
 
 // settle reports whether nothing is to be waited for any more: the worker is ready (judge), the start has failed, or it
 // does not matter.
-func (r *readiness) settle(ctx context.Context, st *started, accept bool, note func(operator.Note)) (over bool, err error) {
-	switch got, err := r.look(ctx, st); {
+func (r *readiness) settle(st *started, accept bool, note func(operator.Note)) (over bool, err error) {
+	switch got, err := r.look(st); {
 	case got != nil:
 		return true, r.judge(st, got, accept, note)
 	case err != nil:
@@ -224,7 +211,8 @@ func (st *started) beaten() bool { return st.proc.Exit().Code == worker.ExitRunn
 // moot reports a start whose result does not matter any more: another process of the member takes
 // work, or the member has agreed to its shutdown.
 func (r *readiness) moot(st *started) bool {
-	return r.another(st) || r.folds[st.member.Instance].State() == machine.Terminated
+	w, err := r.folds.Worker(r.s, st.member.Instance)
+	return r.another(st) || err == nil && w.State() == machine.Terminated
 }
 
 // another reports a process of the member that is not the started one: a worker that found the
@@ -293,9 +281,9 @@ func (r *readiness) await(ctx context.Context, list []*started, accept bool, not
 			return err
 		}
 		left = slices.DeleteFunc(left, func(st *started) bool {
-			got, err := r.look(ctx, st)
+			got, err := r.look(st)
 			if got == nil && err == nil && r.another(st) {
-				got, err = r.ready(ctx, st.member.Instance, 0)
+				got, err = r.ready(st.member.Instance, 0)
 			}
 			if got == nil && err == nil {
 				return !r.another(st) && r.moot(st)
