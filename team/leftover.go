@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"waggle/internal/fs/atomicfile"
@@ -16,21 +15,8 @@ import (
 // message that was written after the team's end makes one, and so does the removal of
 // a registry.
 func (r Root) Leftovers() ([]protocol.TeamName, error) {
-	entries, err := os.ReadDir(r.teams())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("team: list: %w", err)
-	}
-	var names []protocol.TeamName
-	for _, e := range entries {
-		if name, err := protocol.ParseTeam(e.Name()); err == nil && e.IsDir() && !isFile(r.ConfigPath(name)) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
+	l, err := r.list()
+	return slices.DeleteFunc(l.left, func(n protocol.TeamName) bool { return isFile(r.ConfigPath(n)) }), err // of Kept it is elsewhere
 }
 
 // Leftover opens such a directory, to move it away. A team with a registry, and a name without a

@@ -21,7 +21,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"waggle/protocol"
@@ -105,38 +104,45 @@ const (
 // is not a valid team name, and symbolic links, are left out. No teams directory
 // means no teams.
 func (r Root) Names() ([]protocol.TeamName, error) {
-	names, _, err := r.list()
-	return names, err
+	l, err := r.list()
+	return l.names, err
 }
 
 // Unnamed lists what is wrong with the names of directories that have a config.json and are no team for
 // waggle because of their names, sorted by these.
 func (r Root) Unnamed() ([]error, error) {
-	_, unnamed, err := r.list()
-	return unnamed, err
+	l, err := r.list()
+	return l.unnamed, err
 }
 
-func (r Root) list() (names []protocol.TeamName, unnamed []error, err error) {
-	entries, err := os.ReadDir(r.teams())
+// listing is what the tree has below teams.
+type listing struct {
+	names   []protocol.TeamName // of directories with a registry
+	left    []protocol.TeamName // of those without one
+	unnamed []error             // why the names of directories with a registry are no teams' names
+}
+
+func (r Root) list() (l listing, err error) {
+	entries, err := os.ReadDir(r.teams()) // sorted
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return l, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("team: list: %w", err)
+		return l, fmt.Errorf("team: list: %w", err)
 	}
 	for _, e := range entries {
-		info, err := os.Lstat(filepath.Join(r.teams(), e.Name(), configName))
-		if err != nil || !info.Mode().IsRegular() || !e.IsDir() {
-			continue
-		}
-		if name, err := protocol.ParseTeam(e.Name()); err != nil {
-			unnamed = append(unnamed, err)
-		} else {
-			names = append(names, name)
+		name, bad := protocol.ParseTeam(e.Name())
+		switch registry := isFile(filepath.Join(r.teams(), e.Name(), configName)); {
+		case !e.IsDir():
+		case bad == nil && registry:
+			l.names = append(l.names, name)
+		case bad == nil:
+			l.left = append(l.left, name)
+		case registry:
+			l.unnamed = append(l.unnamed, bad)
 		}
 	}
-	slices.Sort(names)
-	return names, unnamed, nil
+	return l, nil
 }
 
 // Dialect is the family of the wire tree to which a team belongs.
