@@ -39,18 +39,28 @@ func (o Operator) EndedSince(since time.Time) ([]EndedTeam, error) {
 		if r.Damaged != nil || r.Lead.Ended == nil {
 			continue
 		}
-		e := EndedTeam{ID: k.ID(), Team: string(k.Team), How: r.Lead.Ended.How}
-		_, err := k.Dir.OpenJournal(journal.Leader, operator.Recorder(func(r journal.Record) {
-			if r.Kind == record.KindEnded {
-				e.At = r.Time
-			}
-		}), journal.Options{Now: o.Minter.Now, SnapshotAfter: -1})
-		if err == nil && e.At.After(since) {
-			out = append(out, e)
+		if _, at, err := Span(r); err == nil && at.After(since) {
+			out = append(out, EndedTeam{ID: k.ID(), Team: string(k.Team), At: at, How: r.Lead.Ended.How})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b EndedTeam) int { return b.At.Compare(a.At) })
 	return out, nil
+}
+
+// Span is when a team was opened and when it ended, as far as its journal can be read: the zero time where it has no
+// record of that.
+func Span(s *operator.State) (opened, ended time.Time, err error) {
+	opts := s.JournalOptions
+	opts.SnapshotAfter, opts.ReadOnly = -1, true
+	_, err = s.Dir.OpenJournal(s.JournalName, operator.Recorder(func(r journal.Record) {
+		if opened.IsZero() {
+			opened = r.Time
+		}
+		if r.Kind == record.KindEnded {
+			ended = r.Time
+		}
+	}), opts)
+	return opened, ended, err
 }
 
 // touched is when a file of the leader's journal was last written: it spares the reading of old

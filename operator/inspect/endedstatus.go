@@ -5,12 +5,10 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
 	"waggle/protocol"
-	"waggle/record"
 )
 
 // EndedStatus is how a team ended, and what is kept of it.
@@ -49,15 +47,7 @@ func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*End
 		return nil, err
 	}
 	st := &EndedStatus{EndedTeam: EndedTeam{ID: o.Reads.ID(), Team: string(name), How: s.Lead.Ended.How}, Members: []EndedMember{}, Tasks: []EndedTask{}, State: s.Dir.Path}
-	_, err = s.Dir.OpenJournal(journal.Leader, operator.Recorder(func(r journal.Record) {
-		if st.Opened.IsZero() {
-			st.Opened = r.Time
-		}
-		if r.Kind == record.KindEnded {
-			st.At = r.Time
-		}
-	}), journal.Options{Now: o.Minter.Now, SnapshotAfter: -1, ReadOnly: true})
-	if err != nil {
+	if st.Opened, st.At, err = Span(s); err != nil {
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {

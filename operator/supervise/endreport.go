@@ -222,20 +222,10 @@ func worktreeReport(l *control.Leader, m *control.Member, kept []operator.KeptWo
 	return w
 }
 
-// began is when a team was opened.
-func began(s *operator.State) (at time.Time) {
-	read(s, s.JournalName, func(r journal.Record) {
-		if at.IsZero() {
-			at = r.Time
-		}
-	})
-	return at
-}
-
 // times reads when a member began its tasks, and when it reported on them last.
 func times(s *operator.State, by record.Instance) map[string]span {
 	all := map[string]span{}
-	read(s, journal.Name(by), func(r journal.Record) {
+	_, _ = s.Dir.OpenJournal(journal.Name(by), operator.Recorder(func(r journal.Record) { // a report has what there is
 		switch r.Kind {
 		case record.KindTaken:
 			var b record.Taken
@@ -248,7 +238,7 @@ func times(s *operator.State, by record.Instance) map[string]span {
 				all[b.Task] = span{all[b.Task].began, r.Time}
 			}
 		}
-	})
+	}), journal.Options{Now: s.JournalOptions.Now, SnapshotAfter: -1, ReadOnly: true})
 	return all
 }
 
@@ -272,9 +262,4 @@ func (t *TaskReport) tell(by told) {
 	if t.Began = at.began; !at.began.IsZero() && at.end.After(at.began) {
 		t.Took = at.end.Sub(at.began)
 	}
-}
-
-// read gives the records of a journal, as far as they can be read: a report has what there is.
-func read(s *operator.State, j journal.Name, each func(journal.Record)) {
-	_, _ = s.Dir.OpenJournal(j, operator.Recorder(each), journal.Options{Now: s.JournalOptions.Now, SnapshotAfter: -1, ReadOnly: true})
 }

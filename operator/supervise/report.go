@@ -93,7 +93,7 @@ type WorktreeReport struct {
 // report makes a Report from the journals.
 func (r *run) report() *Report {
 	rep, told, err := r.o.members(r.S, r.S.Kept)
-	rep.Began = began(r.S)
+	rep.Began, _, _ = inspect.Span(r.S) // a report has what there is
 	rep.Took = max(0, r.o.Minter.Now().Sub(rep.Began))
 	r.end.stopped = errors.Join(r.end.stopped, err)
 	rep.Team, rep.Overlaps = string(r.f.Team), append(rep.Overlaps, r.watch.All...)
