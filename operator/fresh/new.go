@@ -123,31 +123,7 @@ type Member struct {
 
 // New starts a member for each task. With an error it also returns those that it has started.
 func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started, error) {
-	wants, err := o.whole(wants)
-	if err != nil {
-		return nil, err
-	}
-	if opt.AtOnce < 0 {
-		return nil, tooFew()
-	}
-	if opt.Note == nil {
-		opt.Note = func(operator.Note) {}
-	}
-	top, commits, err := o.checkout(ctx, opt.Dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range wants {
-		if w.Source != nil && w.Source.Kind == SourcePull && commits && !w.Here {
-			if err := o.fetch(ctx, top, w.Source); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
-		return nil, err
-	}
-	alike, err := o.alike(ctx, top, wants, opt)
+	top, wants, alike, err := o.begun(ctx, wants, &opt, true)
 	if err != nil {
 		return nil, err
 	}
@@ -167,29 +143,66 @@ func (o Operator) New(ctx context.Context, wants []Want, opt Options) (*Started,
 	return st, o.await(ctx, s, st, opt)
 }
 
+// begun is what New and Plan do before they look for the team: they check the tasks and the place, and find what worktrees
+// get. fetch gets the branches of pull requests, too.
+func (o Operator) begun(ctx context.Context, wants []Want, opt *Options, fetch bool) (top string, _ []Want, alike supervise.NewMember, err error) {
+	if wants, err = o.whole(wants); err != nil {
+		return "", nil, alike, err
+	}
+	if opt.AtOnce < 0 {
+		return "", nil, alike, usage("--at-once: want 1 or more")
+	}
+	if opt.Note == nil {
+		opt.Note = func(operator.Note) {}
+	}
+	top, commits, err := o.checkout(ctx, opt.Dir)
+	if err != nil {
+		return "", nil, alike, err
+	}
+	for _, w := range wants {
+		if fetch && w.Source != nil && w.Source.Kind == SourcePull && commits && !w.Here {
+			if err := o.fetch(ctx, top, w.Source); err != nil {
+				return "", nil, alike, err
+			}
+		}
+	}
+	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
+		return "", nil, alike, err
+	}
+	if alike.Worktree = slices.ContainsFunc(wants, func(w Want) bool { return !w.Here }); alike.Worktree {
+		alike.Prepare, alike.Check, alike.Included, err = o.preparation(ctx, top, *opt)
+	}
+	return top, wants, alike, err
+}
+
+// usage is the error of a task or an option that is wrong as it is given.
+func usage(format string, args ...any) error {
+	return &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf(format, args...)}
+}
+
 // whole checks the tasks and fills in the agent: an *AgentError where the person has to name one.
 func (o Operator) whole(wants []Want) ([]Want, error) {
 	wants = slices.Clone(wants)
 	if len(wants) == 0 {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "there is no task"}
+		return nil, usage("there is no task")
 	}
 	for i := range wants {
 		w := &wants[i]
 		if w.Task = strings.TrimSpace(w.Task); w.Task == "" && w.Source == nil {
-			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the task is empty"}
+			return nil, usage("the task is empty")
 		}
 		if w.Attempts < 0 || w.Attempts > maxAttempts {
-			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d attempts: want 1 to %d", w.Attempts, maxAttempts)}
+			return nil, usage("%d attempts: want 1 to %d", w.Attempts, maxAttempts)
 		}
 		if w.Split && (w.Attempts > 1 || w.Agent == agentExec) {
-			return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "a task is split by one agent that can plan: not with several attempts, and not by a command"}
+			return nil, usage("a task is split by one agent that can plan: not with several attempts, and not by a command")
 		}
 		if len(w.Command) > 0 {
 			w.Agent = cmp.Or(w.Agent, agentExec)
 		}
 		if w.Source != nil {
 			if w.Agent == agentExec && len(w.Command) == 0 {
-				return nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: "the text of " + w.Source.Name() + " is no shell command: name another agent, or the program that reads it with --command"}
+				return nil, usage("the text of %s is no shell command: name another agent, or the program that reads it with --command", w.Source.Name())
 			}
 			if w.Source.Kind == SourcePull {
 				w.Begin.Branch = w.Source.Branch
@@ -223,16 +236,15 @@ func (e *AgentError) Unwrap() error {
 	case 0:
 		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "no coding agent is installed", Next: operator.NextInstallAgent.With()}
 	case 1:
-		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("the only coding agent that is installed is %s, whose calls nobody asks about: say that you want it", e.Installed[0])}
+		return usage("the only coding agent that is installed is %s, whose calls nobody asks about: say that you want it", e.Installed[0])
 	default:
-		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: fmt.Sprintf("%d coding agents are installed (%s): say which", n, strings.Join(e.Installed, ", "))}
+		return usage("%d coding agents are installed (%s): say which", n, strings.Join(e.Installed, ", "))
 	}
 }
 
 // placed refuses a task that wants a worktree where none can be made, or where it cannot begin: only who says Here
 // works in the directory itself.
 func (o Operator) placed(ctx context.Context, dir string, commits bool, wants []Want) error {
-	usage := func(msg string) error { return &operator.Error{Kind: operator.Usage, Op: "new", Msg: msg} }
 	for _, w := range wants {
 		switch {
 		case w.Here && w.Begin != (teamfile.Begin{}):
@@ -250,15 +262,6 @@ func (o Operator) placed(ctx context.Context, dir string, commits bool, wants []
 	return nil
 }
 
-// alike is what the members of all tasks have: whether they have worktrees, and what those get.
-func (o Operator) alike(ctx context.Context, top string, wants []Want, opt Options) (m supervise.NewMember, err error) {
-	m.Worktree = slices.ContainsFunc(wants, func(w Want) bool { return !w.Here })
-	if m.Worktree {
-		m.Prepare, m.Check, m.Included, err = o.preparation(ctx, top, opt)
-	}
-	return m, err
-}
-
 // add makes the members of one task. alike is what all of them have: whether the directory's members
 // can have worktrees, and what those get.
 func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Want, alike supervise.NewMember, opt Options) error {
@@ -274,10 +277,7 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 	m.AtOnce = atOnce(s, opt)
 	base := ""
 	for attempt := range max(1, w.Attempts) {
-		made := Member{Agent: m.Agent, Subject: m.Subject, State: StateStarting, Split: w.Split}
-		if w.Attempts > 1 {
-			made.Attempt, made.Attempts = attempt+1, w.Attempts
-		}
+		made := w.made(m, attempt, StateStarting)
 		sp, err := o.recruit(ctx, s, m, base, w)
 		if err != nil {
 			return err
@@ -299,11 +299,6 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 		}
 	}
 	return nil
-}
-
-// tooFew refuses a number of members that work at once.
-func tooFew() error {
-	return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "--at-once: want 1 or more"}
 }
 
 // atOnce is how many of the members that New made work at once. s is nil for a team that is not open.
@@ -346,6 +341,26 @@ func (w Want) member(dir string, alike supervise.NewMember) (supervise.NewMember
 	return m, nil
 }
 
+// made is a member that does the task, as one of its attempts, without a name.
+func (w Want) made(m supervise.NewMember, attempt int, state string) Member {
+	made := Member{Agent: m.Agent, Subject: m.Subject, State: state, Split: w.Split}
+	if w.Attempts > 1 {
+		made.Attempt, made.Attempts = attempt+1, w.Attempts
+	}
+	return made
+}
+
+// named is the name of a member that does the task. base is the name of the first attempt, "" for that itself.
+func (w Want) named(base string, taken func(string) bool) protocol.MemberName {
+	if base != "" {
+		return numbered(base, taken)
+	}
+	if w.Name != "" {
+		return w.Name
+	}
+	return NameOf(w.titled(), taken)
+}
+
 // titled is the task, or the title of what it is about: its name and its subject are taken from it.
 func (w Want) titled() string {
 	if w.Task == "" && w.Source != nil {
@@ -371,14 +386,7 @@ func (o Operator) recruit(ctx context.Context, s *operator.State, m supervise.Ne
 		if err := s.Journal.Refresh(ctx); err != nil {
 			return nil, err
 		}
-		switch {
-		case base != "":
-			m.Name = numbered(base, taken)
-		case w.Name != "":
-			m.Name = w.Name
-		default:
-			m.Name = NameOf(w.titled(), taken)
-		}
+		m.Name = w.named(base, taken)
 		sp, err := supervise.Of(o.Operator).Recruit(ctx, s.Team, m, false)
 		if !errors.Is(err, team.ErrTaken) || m.Name == w.Name || tried[strings.ToLower(string(m.Name))] {
 			return sp, err

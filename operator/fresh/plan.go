@@ -20,28 +20,12 @@ import (
 // StatePlanned. Where New would open the team, a member's Worktree is "": its directory is named by the identity that
 // the team gets.
 func (o Operator) Plan(ctx context.Context, wants []Want, opt Options) (*Started, error) {
-	wants, err := o.whole(wants)
-	if err != nil {
-		return nil, err
-	}
-	top, commits, err := o.checkout(ctx, opt.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.placed(ctx, opt.Dir, commits, wants); err != nil {
-		return nil, err
-	}
 	opt.Accept = func(context.Context, Found) error { return nil } // nothing runs, so nobody has to accept it
-	if opt.Note == nil {
-		opt.Note = func(operator.Note) {}
-	}
-	p := planned{o: o, st: &Started{Dir: top}, dir: opt.Dir}
-	if opt.AtOnce < 0 {
-		return nil, tooFew()
-	}
-	if p.alike, err = o.alike(ctx, top, wants, opt); err != nil {
+	top, wants, alike, err := o.begun(ctx, wants, &opt, false)
+	if err != nil {
 		return nil, err
 	}
+	p := planned{o: o, st: &Started{Dir: top}, dir: opt.Dir, alike: alike}
 	if p.st.Team, err = o.team(ctx, top, opt.Team); err != nil {
 		return nil, err
 	}
@@ -106,13 +90,12 @@ func (p *planned) add(ctx context.Context, w Want) error {
 	}
 	base := ""
 	for attempt := range max(1, w.Attempts) {
-		made := Member{Agent: m.Agent, Subject: m.Subject, Copied: gets.Copy, Setup: gets.Setup, State: StatePlanned, Split: w.Split}
-		if w.Attempts > 1 {
-			made.Attempt, made.Attempts = attempt+1, w.Attempts
+		made := w.made(m, attempt, StatePlanned)
+		made.Copied, made.Setup = gets.Copy, gets.Setup
+		if base == "" && w.Name != "" && p.present(string(w.Name)) {
+			return fmt.Errorf("member %s: %w", w.Name, team.ErrTaken)
 		}
-		if made.Name, err = p.name(w, base); err != nil {
-			return err
-		}
+		made.Name = w.named(base, p.taken)
 		base = cmp.Or(base, string(made.Name))
 		if err := p.tree(ctx, m, &made); err != nil {
 			return err
@@ -126,25 +109,11 @@ func (p *planned) add(ctx context.Context, w Want) error {
 	return nil
 }
 
-// name is the name that recruit would give.
-func (p *planned) name(w Want, base string) (protocol.MemberName, error) {
-	switch {
-	case base != "":
-		return numbered(base, p.taken), nil
-	case w.Name == "":
-		return NameOf(w.titled(), p.taken), nil
-	case p.present(string(w.Name)):
-		return "", fmt.Errorf("member %s: %w", w.Name, team.ErrTaken)
-	}
-	return w.Name, nil
-}
-
 // tree is the worktree that a member would get.
 func (p *planned) tree(ctx context.Context, m supervise.NewMember, made *Member) error {
 	if !m.Worktree {
 		return nil
 	}
-	var t *record.Worktree
 	t, err := process.Of(p.o.Operator).PlannedWorktree(ctx, p.s, p.st.Team, made.Name, p.dir, m.Begin)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *
 	case f == nil || f.Prepare == nil && f.Check == nil && opt.File == "":
 		return nil, nil, included, nil
 	case f.Prepare == nil && f.Check == nil:
-		return nil, nil, nil, &operator.Error{Kind: operator.Usage, Op: "new", Msg: f.Path + " has neither worktree: nor check: at its top level"}
+		return nil, nil, nil, usage("%s has neither worktree: nor check: at its top level", f.Path)
 	case opt.File == "":
 		if err := accepted(ctx, s, Found{File: f, Included: included}, opt); err != nil {
 			return nil, nil, nil, err
