@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,9 +53,6 @@ failed check or a conflict; with --plan {"team","member","branch","into","how","
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.GraceSaid(cmd, &mo.Grace); err != nil {
-				return err
-			}
 			switch {
 			case goOn && abort:
 				return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "give --continue or --abort, not both"}
@@ -90,7 +86,7 @@ failed check or a conflict; with --plan {"team","member","branch","into","how","
 	f.BoolVar(&goOn, "continue", false, "finish a merge that was interrupted")
 	f.BoolVar(&abort, "abort", false, "take back a merge that was interrupted")
 	f.StringVarP(&mo.Message, "message", "m", "", "the message of the commits that are made (default: the member's newest task)")
-	f.DurationVar(&mo.Grace, "grace", 10*time.Second, "time for the member to end by itself")
+	a.GraceFlag(cmd, &mo.Grace, "time for the member to end by itself")
 	app.PlanFlag(cmd, &plan, "show what would be merged, without trying it, and change nothing")
 	return cmd
 }

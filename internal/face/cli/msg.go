@@ -133,16 +133,12 @@ func msgWithdrawCmd(a *app.App) *cobra.Command {
 		Long: `Withdraw a message, by the msg_id that send printed, which may be shortened. The member
 never takes it then. Exit 6 when the member has taken the message already.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
-			r, err := mail.Of(op).Withdraw(cmd.Context(), name, args[0])
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
+			r, err := mail.Of(op).Withdraw(ctx, name, args[0])
 			if err != nil {
 				return err
 			}
 			return saySent(a, []mail.Sent{r})
-		},
+		}),
 	}
 }

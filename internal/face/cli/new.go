@@ -230,18 +230,10 @@ func newOptions(a *app.App, op operator.Operator) (fresh.Options, error) {
 
 // acceptSetup shows what new worktrees get by a team file that was only found, and asks.
 func acceptSetup(ctx context.Context, a *app.App, found fresh.Found) error {
-	if !a.CanAsk() {
-		return &operator.Error{Kind: operator.Question, Op: "new", Msg: "found " + found.File.Path + ", and nobody said that its worktree: may run",
-			Advice: "--file " + fromHere(found.File.Path) + " accepts it, --no-setup goes on without it"}
-	}
-	yes, err := a.Yes(ctx, fileview.PreparationText(found), "prepare worktrees so?")
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return &operator.Error{Kind: operator.Refused, Op: "new", Msg: "nothing was started", Advice: "--no-setup starts without it"}
-	}
-	return nil
+	return a.Agree(ctx, fileview.PreparationText(found), "prepare worktrees so?",
+		&operator.Error{Kind: operator.Question, Op: "new", Msg: "found " + found.File.Path + ", and nobody said that its worktree: may run",
+			Advice: "--file " + fromHere(found.File.Path) + " accepts it, --no-setup goes on without it"},
+		&operator.Error{Kind: operator.Refused, Op: "new", Msg: "nothing was started", Advice: "--no-setup starts without it"})
 }
 
 // fromHere is a path as a person types it in this directory.
@@ -378,15 +370,10 @@ func (n newFlags) source(ctx context.Context, a *app.App, op operator.Operator) 
 		a.Talk("%s", text)
 		return s, nil
 	}
-	if !a.CanAsk() {
-		return nil, &operator.Error{Kind: operator.Question, Op: "new", Msg: "nobody said that an agent gets the text of " + s.Name() + ", which others wrote",
-			Advice: fmt.Sprintf("gh %s view %d shows it; --yes gives it to the agent", kind, number)}
-	}
-	yes, err := a.Yes(ctx, text, "give the agent this text?")
-	if err == nil && !yes {
-		err = &operator.Error{Kind: operator.Refused, Op: "new", Msg: "nothing was started"}
-	}
-	return s, err
+	return s, a.Agree(ctx, text, "give the agent this text?",
+		&operator.Error{Kind: operator.Question, Op: "new", Msg: "nobody said that an agent gets the text of " + s.Name() + ", which others wrote",
+			Advice: fmt.Sprintf("gh %s view %d shows it; --yes gives it to the agent", kind, number)},
+		&operator.Error{Kind: operator.Refused, Op: "new", Msg: "nothing was started"})
 }
 
 // partsFlag is --parts, a flag without a value whose member is an argument, and --parts=NAME.
@@ -459,12 +446,8 @@ func beginCmd(a *app.App) *cobra.Command {
 		Short:  "Start a member that has joined (started by waggle itself)",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, team, err := a.Team()
-			if err != nil {
-				return err
-			}
-			return supervise.Of(op).Begin(cmd.Context(), team, protocol.MemberName(args[0]), supervise.LeadOptions{Note: a.SayNote})
-		},
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, team protocol.TeamName, args []string) error {
+			return supervise.Of(op).Begin(ctx, team, protocol.MemberName(args[0]), supervise.LeadOptions{Note: a.SayNote})
+		}),
 	}
 }

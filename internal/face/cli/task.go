@@ -105,11 +105,7 @@ func taskAddCmd(a *app.App) *cobra.Command {
 exec member without a command of its own, the instructions are the command; '-' reads them
 from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			n.Typed = n.Description != "-"
 			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.Flags.As
 			if n.Description == "-" {
@@ -124,9 +120,9 @@ from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 					return err
 				}
 			}
-			r, err := board.Of(op).AddTask(cmd.Context(), name, n)
+			r, err := board.Of(op).AddTask(ctx, name, n)
 			return sayTask(a, r, err, view.TaskAdded)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVarP(&n.Description, "instructions", "i", "", "what to do")
@@ -160,19 +156,15 @@ timeout, plan, check) stays as it was ordered before. --json is as for task add.
 			}
 			return a.CompleteTasks(cmd, args, s)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			to, err := member("task assign", args[1])
 			if err != nil {
 				return err
 			}
 			t.As = a.Flags.As
-			r, err := board.Of(op).AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
+			r, err := board.Of(op).AssignTask(ctx, name, taskID(args[0]), to, t)
 			return sayTask(a, r, err, view.TaskAssigned)
-		},
+		}),
 	}
 	terms(cmd, &t)
 	return cmd
@@ -190,11 +182,7 @@ the team). A member that runs only orders cannot claim: assign the task. --json 
 task add.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			as, err := owner(a, "task claim")
 			if err == nil && as == "" {
 				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "a claim needs the name of a member", Advice: "--as NAME"}
@@ -206,9 +194,9 @@ task add.`,
 			if len(args) > 0 {
 				id = taskID(args[0])
 			}
-			r, err := board.Of(op).ClaimTask(cmd.Context(), name, id, as)
+			r, err := board.Of(op).ClaimTask(ctx, name, id, as)
 			return sayTask(a, r, err, view.TaskClaimed)
-		},
+		}),
 	}
 }
 
@@ -219,9 +207,7 @@ func taskStartCmd(a *app.App) *cobra.Command {
 		Long:              `Set a task in progress, for its owner or --as. --json is as for task add.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return taskStep(a, cmd, args[0], "task start", board.Operator.StartTask)
-		},
+		RunE:              taskStep(a, "task start", board.Operator.StartTask),
 	}
 }
 
@@ -233,9 +219,7 @@ func taskDoneCmd(a *app.App) *cobra.Command {
 task as completed when its owner's journal says so. --json is as for task add.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return taskStep(a, cmd, args[0], "task done", board.Operator.FinishTask)
-		},
+		RunE:              taskStep(a, "task done", board.Operator.FinishTask),
 	}
 }
 
@@ -247,9 +231,10 @@ func taskBlockCmd(a *app.App) *cobra.Command {
 as for task add.`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return taskLinks(a, cmd, args[0], taskIDs(args[1:]), nil, false)
-		},
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
+			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), taskIDs(args[1:]), nil, false)
+			return sayLinks(a, r, err)
+		}),
 	}
 }
 
@@ -261,18 +246,14 @@ func taskUnblockCmd(a *app.App) *cobra.Command {
 add.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return taskLinks(a, cmd, args[0], nil, taskIDs(args[1:]), len(args) == 1)
-		},
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
+			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), nil, taskIDs(args[1:]), len(args) == 1)
+			return sayLinks(a, r, err)
+		}),
 	}
 }
 
-func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, all bool) error {
-	op, name, err := a.TaskTeam()
-	if err != nil {
-		return err
-	}
-	r, err := board.Of(op).BlockTask(cmd.Context(), name, taskID(id), add, drop, all)
+func sayLinks(a *app.App, r *board.TaskResult, err error) error {
 	if err != nil {
 		return err
 	}
@@ -294,26 +275,22 @@ when their process is gone. A task that a member is working on keeps its owner. 
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			if len(args) == 1 && strings.Trim(args[0], "#0123456789") != "" {
-				return taskReleaseOf(a, cmd, args[0])
+				return taskReleaseOf(ctx, a, board.Of(op), name, args[0])
 			}
-			return taskRelease(a, cmd, args)
-		},
+			return taskRelease(ctx, a, board.Of(op), name, args)
+		}),
 	}
 	return cmd
 }
 
-func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
-	op, name, err := a.TaskTeam()
-	if err != nil {
-		return err
-	}
+func taskReleaseOf(ctx context.Context, a *app.App, b board.Operator, name protocol.TeamName, of string) error {
 	who, err := member("task release", of)
 	if err != nil {
 		return err
 	}
-	ids, err := board.Of(op).ReleaseAll(cmd.Context(), name, who)
+	ids, err := b.ReleaseAll(ctx, name, who)
 	if err != nil {
 		return err
 	}
@@ -333,14 +310,10 @@ blocked by them any more. A task that a member is working on is not removed. --j
 {"removed":[ID]}.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TaskTeam()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			var gone []task.ID
 			for _, s := range args {
-				if err = board.Of(op).RemoveTask(cmd.Context(), name, taskID(s)); err != nil {
+				if err = board.Of(op).RemoveTask(ctx, name, taskID(s)); err != nil {
 					break
 				}
 				gone = append(gone, taskID(s))
@@ -349,35 +322,29 @@ blocked by them any more. A task that a member is working on is not removed. --j
 				return err
 			}
 			return errors.Join(err, a.Give(map[string]any{"removed": gone}, view.RemovedPage(gone)))
-		},
+		}),
 	}
 }
 
-// taskStep runs a step of a task's owner.
-func taskStep(a *app.App, cmd *cobra.Command, id, name string,
-	do func(board.Operator, context.Context, protocol.TeamName, task.ID, protocol.MemberName) (*board.TaskResult, error)) error {
-	op, team, err := a.TaskTeam()
-	if err != nil {
-		return err
-	}
-	as, err := owner(a, name)
-	if err != nil {
-		return err
-	}
-	r, err := do(board.Of(op), cmd.Context(), team, taskID(id), as)
-	return sayTask(a, r, err, view.TaskMoved)
+// taskStep is a command that takes a step of a task's owner.
+func taskStep(a *app.App, name string,
+	do func(board.Operator, context.Context, protocol.TeamName, task.ID, protocol.MemberName) (*board.TaskResult, error)) func(*cobra.Command, []string) error {
+	return app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, team protocol.TeamName, args []string) error {
+		as, err := owner(a, name)
+		if err != nil {
+			return err
+		}
+		r, err := do(board.Of(op), ctx, team, taskID(args[0]), as)
+		return sayTask(a, r, err, view.TaskMoved)
+	})
 }
 
 // taskRelease releases several tasks, up to the first error.
-func taskRelease(a *app.App, cmd *cobra.Command, args []string) error {
-	op, name, err := a.TaskTeam()
-	if err != nil {
-		return err
-	}
+func taskRelease(ctx context.Context, a *app.App, b board.Operator, name protocol.TeamName, args []string) (err error) {
 	var results []*board.TaskResult
 	for _, s := range args {
 		var r *board.TaskResult
-		if r, err = board.Of(op).ReleaseTask(cmd.Context(), name, taskID(s)); err != nil {
+		if r, err = b.ReleaseTask(ctx, name, taskID(s)); err != nil {
 			break
 		}
 		results = append(results, r)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"waggle/home"
@@ -119,16 +120,20 @@ func (a *App) Home() (string, error) {
 
 // StatePath returns STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle, ~/.local/state/waggle.
 func (a *App) StatePath() (string, error) {
-	for _, v := range []string{a.Flags.State, a.Env("WAGGLE_STATE")} {
-		if v != "" {
-			return filepath.Abs(v)
-		}
+	return a.pathOf(cmp.Or(a.Flags.State, a.Env("WAGGLE_STATE")), "XDG_STATE_HOME", ".local/state", "waggle")
+}
+
+// pathOf returns the path that a flag or a variable says, else below in the directory of a variable of XDG, else in usual,
+// which is in the home directory.
+func (a *App) pathOf(said, xdg, usual, below string) (string, error) {
+	if said != "" {
+		return filepath.Abs(said)
 	}
-	if v := a.Env("XDG_STATE_HOME"); filepath.IsAbs(v) {
-		return filepath.Join(v, "waggle"), nil
+	if v := a.Env(xdg); filepath.IsAbs(v) {
+		return filepath.Join(v, below), nil
 	}
 	home, err := a.Home()
-	return filepath.Join(home, ".local", "state", "waggle"), err
+	return filepath.Join(home, usual, below), err
 }
 
 // workDir returns the directory of this command, "" when it is gone.
@@ -166,16 +171,11 @@ func (a *App) runPath(state home.Home) string {
 // WorktreesPath returns the directory of members' worktrees: WAGGLE_WORKTREES,
 // $XDG_DATA_HOME/waggle/worktrees, ~/.local/share/waggle/worktrees; "" when none is known.
 func (a *App) WorktreesPath() (string, error) {
-	if v := a.Env("WAGGLE_WORKTREES"); v != "" {
-		return filepath.Abs(v)
+	path, err := a.pathOf(a.Env("WAGGLE_WORKTREES"), "XDG_DATA_HOME", ".local/share", "waggle/worktrees")
+	if operator.KindOf(err) == operator.Usage {
+		return "", nil
 	}
-	if v := a.Env("XDG_DATA_HOME"); filepath.IsAbs(v) {
-		return filepath.Join(v, "waggle", "worktrees"), nil
-	}
-	if home, err := a.Home(); err == nil {
-		return filepath.Join(home, ".local", "share", "waggle", "worktrees"), nil
-	}
-	return "", nil
+	return path, err
 }
 
 // Op returns the operator of this invocation.
@@ -255,6 +255,17 @@ func (a *App) Team() (operator.Operator, protocol.TeamName, error) {
 		err = a.acts(op, name)
 	}
 	return op, name, err
+}
+
+// InTeam makes what a command does of what it does in the team that pick returns, such as Team.
+func InTeam(pick func() (operator.Operator, protocol.TeamName, error), do func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		op, name, err := pick()
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), op, name, args)
+	}
 }
 
 // pick is Team for a command that reads.

@@ -89,6 +89,18 @@ func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
 	return answer.Allow, err
 }
 
+// Agree asks for y or n, and returns refused for anything but yes, unasked where there is no terminal to ask on.
+func (a *App) Agree(ctx context.Context, text, question string, unasked, refused error) error {
+	if !a.CanAsk() {
+		return unasked
+	}
+	yes, err := a.Yes(ctx, text, question)
+	if err == nil && !yes {
+		err = refused
+	}
+	return err
+}
+
 // Consent is what a command shows of the files that it is about to change.
 type Consent struct {
 	Op, Text, Question string
@@ -100,11 +112,7 @@ type Consent struct {
 // Consents asks for y or n on a terminal, and returns an error for anything but yes. With yes nobody is asked.
 func (a *App) Consents(ctx context.Context, yes bool, c Consent) error {
 	if !yes && a.CanAsk() {
-		yes, err := a.Yes(ctx, c.Text, c.Question)
-		if err == nil && !yes {
-			err = &operator.Error{Kind: operator.Refused, Op: c.Op, Msg: c.Else}
-		}
-		return err
+		return a.Agree(ctx, c.Text, c.Question, nil, &operator.Error{Kind: operator.Refused, Op: c.Op, Msg: c.Else})
 	}
 	if !a.Flags.JSON {
 		a.Say("%s", c.Text)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,20 +23,12 @@ const maxConfig = 1 << 20
 // $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml. named: the flag or variable
 // gave it, so it must exist.
 func (a *App) ConfigPath() (path string, named bool, err error) {
-	for _, v := range []string{a.Flags.Config, a.Env("WAGGLE_CONFIG")} {
-		if v != "" {
-			path, err = filepath.Abs(v)
-			return path, true, err
-		}
-	}
-	if v := a.Env("XDG_CONFIG_HOME"); filepath.IsAbs(v) {
-		return filepath.Join(v, "waggle", "config.yaml"), false, nil
-	}
-	home, err := a.Home()
-	if err != nil {
+	said := cmp.Or(a.Flags.Config, a.Env("WAGGLE_CONFIG"))
+	path, err = a.pathOf(said, "XDG_CONFIG_HOME", ".config", "waggle/config.yaml")
+	if operator.KindOf(err) == operator.Usage {
 		return "", false, nil // without a home directory there is no such file
 	}
-	return filepath.Join(home, ".config", "waggle", "config.yaml"), false, nil
+	return path, said != "", err
 }
 
 // config reads the user's own file; nil when there is none. A file that cannot be read stops every
@@ -76,8 +69,20 @@ func (a *App) Keys() (keys map[string][]string, path string, err error) {
 	return c.Keys, c.Ceiling.File, nil
 }
 
-// GraceSaid returns the grace of the user's file when no flag sets one.
-func (a *App) GraceSaid(cmd *cobra.Command, grace *time.Duration) error {
+// GraceFlag adds --grace to a command: the grace of the user's file applies when the flag is not given.
+func (a *App) GraceFlag(cmd *cobra.Command, grace *time.Duration, usage string) {
+	cmd.Flags().DurationVar(grace, "grace", 10*time.Second, usage)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.graceSaid(cmd, grace); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// graceSaid returns the grace of the user's file when no flag sets one.
+func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
 	if *grace < 0 {
 		return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
 	}

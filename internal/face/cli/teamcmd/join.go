@@ -1,6 +1,7 @@
 package teamcmd
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -33,11 +34,7 @@ waggle did not start, becomes the member NAME: a worker with its own journal, wh
 are gated like those of every other. It can ask; it approves nothing. The token works
 once, and only until it expires. --json: {"team","member","token","expires"}.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			if cwd, err = filepath.Abs(cwd); err != nil {
 				return err
 			}
@@ -50,7 +47,7 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 					return err
 				}
 			}
-			t, err := teams.Of(op).MintToken(cmd.Context(), name, m, life)
+			t, err := teams.Of(op).MintToken(ctx, name, m, life)
 			if err != nil {
 				return err
 			}
@@ -59,7 +56,7 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 			}
 			a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, page.Clock(t.Expires, a.Clock()))
 			return nil
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.DurationVar(&life, "until", teams.DefaultTokenLife, "how long the token is valid, at most 24h")

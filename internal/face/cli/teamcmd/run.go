@@ -51,9 +51,6 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 			if ro.Wait > 0 && !ro.Headless {
 				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Advice: "without --headless a run waits anyway"}
 			}
-			if err := a.GraceSaid(cmd, &ro.Grace); err != nil {
-				return err
-			}
 			var err error
 			ro.Budget = budget.limit()
 			if plan {
@@ -70,7 +67,7 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 	fl.BoolVar(&ro.Headless, "headless", false, "ask nobody")
 	fl.DurationVar(&ro.Wait, "wait", 0, "with --headless: how long a request stays open for an answer from another place")
 	fl.DurationVar(&ro.Timeout, "timeout", 0, "end the run after this long (exit 4)")
-	fl.DurationVar(&ro.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	a.GraceFlag(cmd, &ro.Grace, "time for members to end by themselves")
 	fl.DurationVar(&ro.Homeless, "homeless", 5*time.Second, "how long to continue when the team's directory is gone")
 	fl.BoolVar(&ro.Keep, "keep", false, "leave the team's files in the wire tree")
 	budget.add(cmd)

@@ -2,7 +2,6 @@ package teamcmd
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,9 +50,6 @@ denied, and their calls are refused, until you type there.
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.GraceSaid(cmd, &so.Grace); err != nil {
-				return err
-			}
 			if all != (len(args) == 0) {
 				return &operator.Error{Kind: operator.Usage, Op: "stop", Msg: "name a member, or say --all"}
 			}
@@ -78,7 +74,7 @@ denied, and their calls are refused, until you type there.
 			return exitOf(end.Kind())
 		},
 	}
-	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for it to end by itself")
+	a.GraceFlag(cmd, &so.Grace, "time for it to end by itself")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
 	cmd.Flags().BoolVar(&all, "all", false, "stop all work of every team, and end nobody")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "with --all: also sessions of yours that waggle does not run, by their hooks")
@@ -111,9 +107,6 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.GraceSaid(cmd, &so.Grace); err != nil {
-				return err
-			}
 			op, name, err := a.TeamArg(args)
 			if err != nil {
 				return err
@@ -135,7 +128,7 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 			return sayEnd(cmd.Context(), a, op, name, d.Kind(), d.Broken, report)
 		},
 	}
-	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	a.GraceFlag(cmd, &so.Grace, "time for members to end by themselves")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
 	app.PlanFlag(cmd, &plan, "show what would be ended, and end nothing")
 	reportFlag(cmd, &report)

@@ -216,16 +216,12 @@ func teamRemoveCmd(a *app.App) *cobra.Command {
 		Long:              `Remove a member from the registry. --json: {"member","state"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
-			if err := teams.Of(op).Remove(cmd.Context(), name, args[0]); err != nil {
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
+			if err := teams.Of(op).Remove(ctx, name, args[0]); err != nil {
 				return err
 			}
 			return a.Give(view.UnregisteredDocument{Member: args[0], State: "removed"}, view.UnregisteredPage(args[0], name))
-		},
+		}),
 	}
 }
 

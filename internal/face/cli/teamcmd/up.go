@@ -64,9 +64,6 @@ The command shows a report when the team ends, and exits as waggle down does.
 {"file","sha256","team","members","tasks","meaning"}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.GraceSaid(cmd, &l.lo.Grace); err != nil {
-				return err
-			}
 			var err error
 			l.budget = budget.limit()
 			if plan {
@@ -86,7 +83,7 @@ The command shows a report when the team ends, and exits as waggle down does.
 	budget.add(cmd)
 	app.PlanFlag(cmd, &plan, "show what the team file means, and start nothing")
 	reportFlag(cmd, &report)
-	cmd.Flags().DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	a.GraceFlag(cmd, &l.lo.Grace, "time for members to end by themselves")
 	return cmd
 }
 
@@ -337,9 +334,6 @@ and its tasks stay given back.
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.GraceSaid(cmd, &l.lo.Grace); err != nil {
-				return err
-			}
 			op, name, member, err := teamOrMember(cmd.Context(), a, args)
 			if err != nil {
 				return err
@@ -352,7 +346,7 @@ and its tasks stay given back.
 	}
 	l.add(cmd, true)
 	f := cmd.Flags()
-	f.DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves, at the end")
+	a.GraceFlag(cmd, &l.lo.Grace, "time for members to end by themselves, at the end")
 	app.PlanFlag(cmd, &dry, "show what resume would do, and change nothing")
 	f.BoolVar(&accepted, "accepted", false, "continue with the team file as it was accepted, although it has changed")
 	return cmd
@@ -511,18 +505,10 @@ func askChanged(ctx context.Context, a *app.App, s *operator.State, op operator.
 	if err != nil {
 		return err
 	}
-	if !a.CanAsk() {
-		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
-			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
-	}
-	yes, err := a.Yes(ctx, fileview.FileChangeText(change), "go on with what was accepted?")
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Advice: "waggle down and up take the new file"}
-	}
-	return nil
+	return a.Agree(ctx, fileview.FileChangeText(change), "go on with what was accepted?",
+		&operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
+			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"},
+		&operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Advice: "waggle down and up take the new file"})
 }
 
 func Detach(a *app.App) *cobra.Command {
