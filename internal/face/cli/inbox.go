@@ -61,7 +61,9 @@ request; with --news also "news"; with --follow one entry a line, of several tea
 				b := inboxView{a: a, op: op, member: member, unread: unread, news: news, archive: archive, raw: raw}
 				switch {
 				case address:
-					return allAddresses(cmd.Context(), a, op)
+					return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
+						return addressOf(cmd.Context(), op, name, member)
+					})
 				case follow:
 					return followAll(cmd.Context(), b)
 				}
@@ -75,7 +77,11 @@ request; with --news also "news"; with --follow one entry a line, of several tea
 					Advice: "waggle inbox " + string(member) + " --team " + string(name) + " shows what is kept"}
 			}
 			if address {
-				return sayAddress(cmd.Context(), a, op, name, member)
+				x, err := addressOf(cmd.Context(), op, name, member)
+				if err != nil {
+					return err
+				}
+				return a.Give(x.Doc, x.Page)
 			}
 			if news && member != protocol.Lead {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members report their status to the lead only"}
@@ -147,30 +153,14 @@ func teamWith(ctx context.Context, a *app.App, args []string, member protocol.Me
 	return a.TeamRead(ctx)
 }
 
-// sayAddress shows the address at which a member takes messages.
-func sayAddress(ctx context.Context, a *app.App, op operator.Operator, team protocol.TeamName, member protocol.MemberName) error {
+// addressOf is the address at which a member takes messages.
+func addressOf(ctx context.Context, op operator.Operator, team protocol.TeamName, member protocol.MemberName) (x app.Output, err error) {
 	at, err := mail.Of(op).SocketAddress(ctx, team, member)
-	if err != nil {
-		return err
+	if err == nil {
+		x.Doc = view.AddressDocument{Address: at, Member: string(member), Team: string(team)}
+		x.Page.Text(page.Plain(at))
 	}
-	if a.Flags.JSON {
-		return a.Document(view.AddressDocument{Address: at, Member: string(member), Team: string(team)})
-	}
-	a.Say("%s", operator.Visible(at))
-	return nil
-}
-
-// allAddresses shows the address of each team's lead.
-func allAddresses(ctx context.Context, a *app.App, op operator.Operator) error {
-	return a.EachTeam(ctx, a.TeamRead, func(_ operator.Operator, name protocol.TeamName) (app.Output, error) {
-		at, err := mail.Of(op).SocketAddress(ctx, name, protocol.Lead)
-		if err != nil {
-			return app.Output{}, err
-		}
-		var p page.Page
-		p.Line(page.Plain(at))
-		return app.Output{Doc: view.AddressDocument{Address: at, Member: string(protocol.Lead), Team: string(name)}, Page: p}, nil
-	})
+	return x, err
 }
 
 type inboxView struct {

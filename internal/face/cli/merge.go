@@ -168,32 +168,28 @@ func (q quiet) Write(p []byte) (int, error) {
 // confined returns what wraps a command for a sandbox of a directory.
 func confined(op operator.Operator) func(context.Context, string, results.Command) (results.Command, func() error, error) {
 	return func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
-		return confine(ctx, op, tree, c)
-	}
-}
-
-func confine(ctx context.Context, op operator.Operator, tree string, c results.Command) (results.Command, func() error, error) {
-	program, err := app.Relay()
-	if err != nil {
-		return c, nil, err
-	}
-	b, err := reach.Of(op).OpenBox(ctx, program, reach.Where{Dir: tree})
-	if err != nil {
-		return c, nil, err
-	}
-	if t := b.Tested(); t.Level == record.HeldOff {
-		return c, nil, errors.Join(&operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("the check cannot be confined: %s", t.Why), Advice: t.Fix}, b.Close())
-	}
-	r, err := b.Prepare(spawn.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
-	if err != nil {
-		return c, nil, errors.Join(err, b.Close())
-	}
-	end := func() error {
-		exit, err := r.Close()
-		if err == nil && exit != nil && exit.Code != 0 {
-			err = fmt.Errorf("exit status %d", exit.Code)
+		program, err := app.Relay()
+		if err != nil {
+			return c, nil, err
 		}
-		return errors.Join(err, b.Close())
+		b, err := reach.Of(op).OpenBox(ctx, program, reach.Where{Dir: tree})
+		if err != nil {
+			return c, nil, err
+		}
+		if t := b.Tested(); t.Level == record.HeldOff {
+			return c, nil, errors.Join(&operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("the check cannot be confined: %s", t.Why), Advice: t.Fix}, b.Close())
+		}
+		r, err := b.Prepare(spawn.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
+		if err != nil {
+			return c, nil, errors.Join(err, b.Close())
+		}
+		end := func() error {
+			exit, err := r.Close()
+			if err == nil && exit != nil && exit.Code != 0 {
+				err = fmt.Errorf("exit status %d", exit.Code)
+			}
+			return errors.Join(err, b.Close())
+		}
+		return results.Command{Argv: r.Argv, Dir: c.Dir, Env: r.Env}, end, nil
 	}
-	return results.Command{Argv: r.Argv, Dir: c.Dir, Env: r.Env}, end, nil
 }

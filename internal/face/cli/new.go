@@ -166,8 +166,7 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 		return &operator.Error{Kind: operator.Usage, Op: "new", Msg: "--file names a setup and --no-setup leaves it out: give one of them"}
 	}
 	opt.Wait, opt.File, opt.NoSetup, opt.AtOnce = n.wait, n.file, n.noSetup, n.atOnce
-	opt.Accept = func(ctx context.Context, found fresh.Found) error { return acceptSetup(ctx, a, found) }
-	noteUnread(a, opt.Dir)
+	noteUnread(ctx, a, op, opt.Dir)
 	if n.plan {
 		st, err := fresh.Of(op).Plan(ctx, wants, opt)
 		if err != nil {
@@ -222,6 +221,7 @@ func newOptions(a *app.App, op operator.Operator) (fresh.Options, error) {
 		team = a.Env("WAGGLE_TEAM")
 	}
 	return fresh.Options{Dir: dir, Team: team, Env: a.Environ, Note: a.SayNote,
+		Accept: func(ctx context.Context, found fresh.Found) error { return acceptSetup(ctx, a, found) },
 		Lead: func(t protocol.TeamName) []string { return teamcmd.Own(a, op, "lead", t) },
 		Begin: func(t protocol.TeamName, m protocol.MemberName) []string {
 			return append(teamcmd.Own(a, op, "begin", t), string(m))
@@ -252,14 +252,12 @@ func fromHere(path string) string {
 }
 
 // noteUnread says that a team file of the directory plays no part.
-func noteUnread(a *app.App, dir string) {
+func noteUnread(ctx context.Context, a *app.App, op operator.Operator, dir string) {
 	if _, err := teamfile.ReadFile(filepath.Join(dir, "waggle.yaml")); err != nil || a.Flags.Team != "" {
 		return
 	}
-	if op, err := a.Op(); err == nil {
-		if up, err := fresh.Of(op).Here(context.Background(), dir); err == nil && up == "" {
-			a.Talk("%s members, tasks and policy of waggle.yaml are not read; waggle up starts its team, and waggle new adds to that", app.Faint("note:"))
-		}
+	if up, err := fresh.Of(op).Here(ctx, dir); err == nil && up == "" {
+		a.Talk("%s members, tasks and policy of waggle.yaml are not read; waggle up starts its team, and waggle new adds to that", app.Faint("note:"))
 	}
 }
 

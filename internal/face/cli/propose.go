@@ -99,7 +99,6 @@ func startProposal(ctx context.Context, a *app.App, q decide.Request) error {
 	if err != nil {
 		return err
 	}
-	opt.Accept = func(ctx context.Context, found fresh.Found) error { return acceptSetup(ctx, a, found) }
 	st, err := fresh.Of(op).Start(ctx, q.ID, q.Digest, opt)
 	if st == nil {
 		return agentAdvice(err)

@@ -19,7 +19,6 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/protocol"
 	"waggle/record"
-	"waggle/team"
 )
 
 // sendFlags are the flags of send.
@@ -167,11 +166,9 @@ func toSession(ctx context.Context, a *app.App, what string) (op operator.Operat
 	member := false
 	name, terr := op.Pick(a.Flags.Team)
 	if terr == nil && perr == nil {
-		if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
-			if cfg, err := reg.Load(ctx); err == nil {
-				m, ok := cfg.Member(to.Member)
-				member = ok && !m.Gone()
-			}
+		if cfg, err := op.Listing(ctx, name); err == nil {
+			m, ok := cfg.Member(to.Member)
+			member = ok && !m.Gone()
 		}
 	}
 	switch session := mail.Of(op).HasSession(what); {

@@ -13,17 +13,7 @@ import (
 // layoutFlag adds --layout for create and migrate.
 func layoutFlag(cmd *cobra.Command, value *string, preset, usage string) {
 	cmd.Flags().StringVar(value, "layout", preset, usage+": array (what Claude Code reads) or jsonl")
-	_ = cmd.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{mailbox.Array.String(), mailbox.JSONL.String()}, cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-func parseLayout(op, s string) (mailbox.Layout, error) {
-	l, err := mailbox.ParseLayout(s)
-	if err != nil {
-		return l, &operator.Error{Kind: operator.Usage, Op: op, Err: err}
-	}
-	return l, nil
+	app.Must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]string{mailbox.Array.String(), mailbox.JSONL.String()}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func teamMigrateCmd(a *app.App) *cobra.Command {
@@ -62,25 +52,21 @@ process that leads the team; nothing is lost.
 				}
 				return sayMigratedSchema(a, m)
 			}
-			to, err := parseLayout("team migrate", layout)
+			to, err := mailbox.ParseLayout(layout)
 			if err != nil {
-				return err
+				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Err: err}
 			}
 			m, err := teams.Of(op).Migrate(cmd.Context(), name, to)
 			if err != nil {
 				return err
 			}
-			return sayMigrated(a, m)
+			a.Notes(m.Notes)
+			return a.Give(m, view.MigratedPage(m))
 		},
 	}
 	layoutFlag(cmd, &layout, "", "the layout to move the mailboxes to")
 	app.PlanFlag(cmd, &dry, "show the steps, and change nothing")
 	return cmd
-}
-
-func sayMigrated(a *app.App, m *teams.Migrated) error {
-	a.Notes(m.Notes)
-	return a.Give(m, view.MigratedPage(m))
 }
 
 func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {

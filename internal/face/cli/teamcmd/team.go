@@ -1,6 +1,7 @@
 package teamcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -85,25 +86,16 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 		Long:  `Make an empty team that waggle leads. --json: {"path","team"}.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := team.CheckName(args[0])
-			if err != nil {
+			name, nameErr := team.CheckName(args[0])
+			m, modeErr := policy.ParseMode(mode)
+			as, layoutErr := mailbox.ParseLayout(layout)
+			data, dataErr := teamfile.ParseMetadata(metadata)
+			if err := cmp.Or(nameErr, modeErr, layoutErr, dataErr); err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
 			op, err := a.Op()
 			if err != nil {
 				return err
-			}
-			m, err := policy.ParseMode(mode)
-			if err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
-			}
-			as, err := parseLayout("team create", layout)
-			if err != nil {
-				return err
-			}
-			data, err := teamfile.ParseMetadata(metadata)
-			if err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
 			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, record.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
@@ -138,11 +130,10 @@ starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --ag
 {"team","member","mcpServers"}.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if m.Name, err = protocol.ParseNewMember(args[0]); err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: "team add", Err: err}
-			}
-			if m.Metadata, err = teamfile.ParseMetadata(metadata); err != nil {
+			var nameErr, dataErr error
+			m.Name, nameErr = protocol.ParseNewMember(args[0])
+			m.Metadata, dataErr = teamfile.ParseMetadata(metadata)
+			if err := cmp.Or(nameErr, dataErr); err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "team add", Err: err}
 			}
 			op, name, err := a.Team()

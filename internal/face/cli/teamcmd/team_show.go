@@ -75,11 +75,9 @@ func registryPage(tv *inspect.TeamView, name protocol.TeamName, now time.Time) (
 // read, which does not keep the rest from being shown.
 func memberColors(ctx context.Context, op operator.Operator, name protocol.TeamName) map[string]string {
 	colors := map[string]string{}
-	if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
-		if cfg, err := reg.Load(ctx); err == nil {
-			for _, m := range cfg.Members {
-				colors[string(m.Name)] = m.Color
-			}
+	if cfg, err := op.Listing(ctx, name); err == nil {
+		for _, m := range cfg.Members {
+			colors[string(m.Name)] = m.Color
 		}
 	}
 	return colors
