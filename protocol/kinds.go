@@ -5,25 +5,25 @@ import "slices"
 // KindInfo describes a kind of payload (protocol §1). The list that Kinds returns is
 // what the documentation's table of kinds is made of.
 type KindInfo struct {
-	Kind Kind
-	From string // who sends it
-	To   string // who receives it
+	Kind Kind   `json:"kind"`
+	From string `json:"from"` // who sends it
+	To   string `json:"to"`   // who receives it
 	// Effect reports that the kind changes something: it is applied before any
 	// chat is delivered.
-	Effect bool
+	Effect bool `json:"effect"`
 	// Agent reports that the kind is one that an agent sends (protocol §1.0). The
 	// others come from a harness or are legacy. It gives no authority: whether a message has
 	// an effect is policy.MaySend's to say.
-	Agent bool
+	Agent bool `json:"agent_sendable"`
 	// Request and Decision report that the kind opens a question or answers one;
 	// RequestIDOf pairs them.
-	Request  bool
-	Decision bool
-	Legacy   bool // recognised, never acted upon
+	Request  bool `json:"request"`
+	Decision bool `json:"decision"`
+	Legacy   bool `json:"legacy"` // recognised, never acted upon
 	// Aliases are other values of "type" that may decode to this kind.
-	Aliases []string
-	Meaning string // one sentence
-	Section string // of docs/protocol.md
+	Aliases []string `json:"aliases"`
+	Meaning string   `json:"meaning"`      // one sentence
+	Section string   `json:"wire_section"` // of docs/protocol.md
 }
 
 var kinds = []KindInfo{
@@ -73,7 +73,7 @@ var kinds = []KindInfo{
 func Kinds() []KindInfo {
 	list := slices.Clone(kinds)
 	for i := range list {
-		list[i].Aliases = slices.Clone(list[i].Aliases)
+		list[i].Aliases = append([]string{}, list[i].Aliases...)
 	}
 	return list
 }

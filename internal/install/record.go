@@ -39,9 +39,9 @@ type Installation struct {
 
 // File is a file of an installation.
 type File struct {
-	Path  string // absolute
-	Sum   string // SHA-256 of what was installed, in hexadecimal
-	State State
+	Path  string `json:"path"` // absolute
+	Sum   string `json:"-"`    // SHA-256 of what was installed, in hexadecimal
+	State State  `json:"state"`
 }
 
 // State is how an installed file is now.

@@ -127,7 +127,7 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 		return err
 	}
 	person := !f.yes && !a.Flags.JSON && app.Tty(a.Out) && a.CanAsk()
-	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose, width: helpColumns(a)}
+	s := &stage{a: a, ctx: ctx, paced: person, sources: f.verbose, width: helpColumns(a), lines: []demo.Line{}}
 	o := demo.Options{Dir: dir, Tell: s.tell, Claude: f.agent != ""}
 	if person {
 		o.Ask = func(ctx context.Context, q decide.Request) (decide.Answer, error) {
@@ -168,7 +168,7 @@ func begins(f demoFlags) string {
 
 func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string, kept bool) error {
 	if a.Flags.JSON {
-		return a.Document(map[string]any{"dir": dir, "kept": kept, "lines": demoLines(lines), "journals": res.Journals, "files": res.Files, "pids": res.PIDs})
+		return a.Document(map[string]any{"dir": dir, "kept": kept, "lines": lines, "journals": res.Journals, "files": res.Files, "pids": res.PIDs})
 	}
 	if kept {
 		a.Say("\nIts files are in %s; look at them with --root %s --state %s", dir, a.Flags.Root, a.Flags.State)
@@ -200,12 +200,4 @@ func newWords(a *app.App) string {
 		return claude.Kind + " "
 	}
 	return agentWords[installed[0]] + " "
-}
-
-func demoLines(lines []demo.Line) []map[string]any {
-	out := []map[string]any{}
-	for _, l := range lines {
-		out = append(out, map[string]any{"act": int(l.Act), "who": l.Who, "text": l.Text, "source": l.Source})
-	}
-	return out
 }

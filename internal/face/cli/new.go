@@ -222,7 +222,7 @@ func newOptions(a *app.App, op operator.Operator) (fresh.Options, error) {
 	}
 	return fresh.Options{Dir: dir, Team: team, Env: a.Environ, Note: a.SayNote,
 		Accept: func(ctx context.Context, found fresh.Found) error { return acceptSetup(ctx, a, found) },
-		Lead: func(t protocol.TeamName) []string { return teamcmd.Own(a, op, "lead", t) },
+		Lead:   func(t protocol.TeamName) []string { return teamcmd.Own(a, op, "lead", t) },
 		Begin: func(t protocol.TeamName, m protocol.MemberName) []string {
 			return append(teamcmd.Own(a, op, "begin", t), string(m))
 		}}, nil

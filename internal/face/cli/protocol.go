@@ -33,15 +33,7 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
-				rows := []kindRow{}
-				for _, k := range protocol.Kinds() {
-					row := kindRow(k)
-					if row.Aliases == nil {
-						row.Aliases = []string{}
-					}
-					rows = append(rows, row)
-				}
-				return a.Document(map[string]any{"kinds": rows})
+				return a.Document(map[string]any{"kinds": protocol.Kinds()})
 			}
 			var rows [][]string
 			for _, k := range protocol.Kinds() {
@@ -59,21 +51,6 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// kindRow is protocol.KindInfo with the names it has in JSON.
-type kindRow struct {
-	Kind     protocol.Kind `json:"kind"`
-	From     string        `json:"from"`
-	To       string        `json:"to"`
-	Effect   bool          `json:"effect"`
-	Agent    bool          `json:"agent_sendable"`
-	Request  bool          `json:"request"`
-	Decision bool          `json:"decision"`
-	Legacy   bool          `json:"legacy"`
-	Aliases  []string      `json:"aliases"`
-	Meaning  string        `json:"meaning"`
-	Section  string        `json:"wire_section"`
 }
 
 func completeKinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -52,19 +52,14 @@ a client name this program (waggle hooks uninstall removes them), nothing is rem
 
 // uninstallDocument is what uninstall prints with --json.
 type uninstallDocument struct {
-	Prefix  string          `json:"prefix"`
-	Version string          `json:"version"`
-	Record  string          `json:"record"`
-	Files   []installedFile `json:"files"`
-	Removed []string        `json:"removed"`
-	Kept    []string        `json:"kept"` // installed files that have changed
-	Data    []string        `json:"data"` // the user's data that stays
-	Changed bool            `json:"changed"`
-}
-
-type installedFile struct {
-	Path  string        `json:"path"`
-	State install.State `json:"state"`
+	Prefix  string         `json:"prefix"`
+	Version string         `json:"version"`
+	Record  string         `json:"record"`
+	Files   []install.File `json:"files"`
+	Removed []string       `json:"removed"`
+	Kept    []string       `json:"kept"` // installed files that have changed
+	Data    []string       `json:"data"` // the user's data that stays
+	Changed bool           `json:"changed"`
 }
 
 func uninstall(ctx context.Context, a *app.App, f uninstallFlags) error {
@@ -156,9 +151,8 @@ func uninstallable(a *app.App, i *install.Installation) error {
 
 // uninstallReport lists what will be removed and what stays.
 func uninstallReport(a *app.App, i *install.Installation) (uninstallDocument, error) {
-	doc := uninstallDocument{Prefix: i.Prefix, Version: i.Version, Record: i.Record(), Files: []installedFile{}, Removed: []string{}, Kept: []string{}, Data: []string{}}
+	doc := uninstallDocument{Prefix: i.Prefix, Version: i.Version, Record: i.Record(), Files: append([]install.File{}, i.Files...), Removed: []string{}, Kept: []string{}, Data: []string{}}
 	for _, f := range i.Files {
-		doc.Files = append(doc.Files, installedFile{f.Path, f.State})
 		if f.State == install.Changed {
 			doc.Kept = append(doc.Kept, f.Path)
 		}

@@ -36,10 +36,10 @@ var teamFile []byte
 
 // Line is one thing that happened, and where it stands written.
 type Line struct {
-	Act    Act
-	Who    string // member, or "you" and "waggle"
-	Text   string
-	Source string // "ada's journal, line 4" or "inboxes/bob.json, entry 2"
+	Act    Act    `json:"act"`
+	Source string `json:"source"` // "ada's journal, line 4" or "inboxes/bob.json, entry 2"
+	Text   string `json:"text"`
+	Who    string `json:"who"` // member, or "you" and "waggle"
 }
 
 // Options are a demo's settings.
@@ -283,7 +283,7 @@ func (p *play) held(ctx context.Context) error {
 	}
 	for _, e := range in.Entries {
 		if e.Kind == string(protocol.KindText) && !e.Read {
-			p.say([]Line{{ActBusy, "cleo", fmt.Sprintf("is busy, so the message %q is held: unread", e.Text), fmt.Sprintf("inboxes/cleo.json, entry %d", e.Index+1)}})
+			p.say([]Line{{Act: ActBusy, Who: "cleo", Text: fmt.Sprintf("is busy, so the message %q is held: unread", e.Text), Source: fmt.Sprintf("inboxes/cleo.json, entry %d", e.Index+1)}})
 			return nil
 		}
 	}
@@ -343,7 +343,7 @@ func (p *play) forge(ctx context.Context, r *control.Request) error {
 	}
 	for _, e := range entries {
 		if e.Envelope.MsgID == mint.MsgID {
-			p.say([]Line{{ActForged, "somebody", "forges an approval of that call in the lead's name", fmt.Sprintf("inboxes/bob.json, entry %d", e.Index+1)}})
+			p.say([]Line{{Act: ActForged, Who: "somebody", Text: "forges an approval of that call in the lead's name", Source: fmt.Sprintf("inboxes/bob.json, entry %d", e.Index+1)}})
 		}
 	}
 	return nil

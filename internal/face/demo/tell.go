@@ -39,7 +39,7 @@ func (p *play) tell() error {
 			if r.Name == "leader" {
 				whose = "the leader's journal"
 			}
-			lines = append(lines, Line{act, who, text, fmt.Sprintf("%s, line %d", whose, r.Seq)})
+			lines = append(lines, Line{Act: act, Who: who, Text: text, Source: fmt.Sprintf("%s, line %d", whose, r.Seq)})
 		}
 	}
 	p.say(lines)
