@@ -66,12 +66,12 @@ func owner(a *app.App, op string) (protocol.MemberName, error) {
 	return member(op, a.Flags.As)
 }
 
-// sayTask prints the result of a step on a task.
 // told is a document whose steps name the team that --team does.
 func told(a *app.App, doc any) page.Told {
 	return page.Told{Doc: doc, Spell: a.StepsOf(protocol.TeamName(a.Flags.Team))}
 }
 
+// sayTask prints the result of a step on a task.
 func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) error {
 	if err != nil {
 		return err

@@ -191,11 +191,8 @@ func startedLines(st *fresh.Started, err error) ([]string, error) {
 // explained is an error in a line, with what to do next.
 func explained(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	var e *operator.Error
-	if errors.As(err, &e) {
-		if hint := app.Hint(e); hint != "" {
-			return fmt.Sprintf("%s (%s)", text, hint)
-		}
+	if _, hint := app.Explain(err); hint != "" {
+		return fmt.Sprintf("%s (%s)", text, hint)
 	}
 	return text
 }

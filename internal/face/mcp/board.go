@@ -9,8 +9,6 @@ import (
 	"waggle/protocol"
 )
 
-type listArgs struct{}
-
 type tasks struct {
 	Tasks []agent.BoardTask `json:"tasks"`
 }
@@ -44,7 +42,7 @@ func (s *Server) owns(ctx context.Context, id string) error {
 // addBoard adds the tools for the shared tasks.
 func (s *Server) addBoard() {
 	add(s.mcp, "list_tasks", "List the tasks", "Lists the team's tasks.", hints{reads: true, idempotent: true},
-		func(ctx context.Context, _ listArgs) (tasks, error) {
+		func(ctx context.Context, _ none) (tasks, error) {
 			ts, err := s.seat.Tasks(ctx)
 			if ts == nil {
 				ts = []agent.BoardTask{}

@@ -128,12 +128,12 @@ func (s *Server) addRequests() {
 				return verdict{}, errors.New("the plan is empty: write it first")
 			}
 			ans, err := s.seat.Plan(ctx, a.Plan)
-			return verdict{ans.Allowed, ans.Reason, ans.By}, err
+			return verdict(ans), err
 		})
 	add(s.mcp, "request_network", "Ask for a host", "Asks for network access to one host, and waits.",
 		ask, func(ctx context.Context, a hostArgs) (verdict, error) {
 			ans, err := s.seat.Network(ctx, a.Host, a.Reason)
-			return verdict{ans.Allowed, ans.Reason, ans.By}, err
+			return verdict(ans), err
 		})
 	s.addPrompt(open)
 }

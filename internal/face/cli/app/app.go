@@ -268,6 +268,13 @@ func InTeam(pick func() (operator.Operator, protocol.TeamName, error), do func(c
 	}
 }
 
+// InTeamArg is InTeam for the team of TeamArg.
+func (a *App) InTeamArg(do func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return InTeam(func() (operator.Operator, protocol.TeamName, error) { return a.TeamArg(args) }, do)(cmd, args)
+	}
+}
+
 // pick is Team for a command that reads.
 func (a *App) pick() (operator.Operator, protocol.TeamName, error) {
 	op, err := a.Op()

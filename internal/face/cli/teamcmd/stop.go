@@ -106,16 +106,12 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 "pid"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
-			if err != nil {
-				return err
-			}
+		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
-				return planEnd(cmd.Context(), a, op, name)
+				return planEnd(ctx, a, op, name)
 			}
 			so.Note = a.SayNote
-			d, err := process.Of(op).Down(cmd.Context(), name, so)
+			d, err := process.Of(op).Down(ctx, name, so)
 			if err != nil {
 				return err
 			}
@@ -125,8 +121,8 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 			case d.Archive == "":
 				return exitOf(d.Kind())
 			}
-			return sayEnd(cmd.Context(), a, op, name, d.Kind(), d.Broken, report)
-		},
+			return sayEnd(ctx, a, op, name, d.Kind(), d.Broken, report)
+		}),
 	}
 	a.GraceFlag(cmd, &so.Grace, "time for members to end by themselves")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")

@@ -228,16 +228,12 @@ the archive. A team whose members run is refused, unless --force. --json: {"team
 with --plan as for down.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
-			if err != nil {
-				return err
-			}
+		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
-				return planEnd(cmd.Context(), a, op, name)
+				return planEnd(ctx, a, op, name)
 			}
 			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
-			d, err := teams.Of(op).Delete(cmd.Context(), name, do)
+			d, err := teams.Of(op).Delete(ctx, name, do)
 			if err != nil {
 				return err
 			}
@@ -248,7 +244,7 @@ with --plan as for down.`,
 				a.Talk("what it left is in %s", d.Archive)
 			}
 			return nil
-		},
+		}),
 	}
 	app.PlanFlag(cmd, &plan, "show what runs in it, and delete nothing")
 	cmd.Flags().BoolVar(&do.Force, "force", false, "end its running members first, and say which")

@@ -32,12 +32,8 @@ A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists i
 not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
-			if err != nil {
-				return err
-			}
-			rep, err := backup(cmd.Context(), a, op, name, out)
+		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+			rep, err := backup(ctx, a, op, name, out)
 			if err != nil {
 				return err
 			}
@@ -47,7 +43,7 @@ not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 			}
 			a.Tell(view.BackupPage(rep, name, out), name)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write, or - for stdout")
 	app.Must(cmd.MarkFlagRequired("output"))

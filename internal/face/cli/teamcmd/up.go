@@ -519,12 +519,8 @@ func Detach(a *app.App) *cobra.Command {
 the background, and end. The members run on. --json: {"team","state","pid"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.TeamArg(args)
-			if err != nil {
-				return err
-			}
-			s, err := supervise.Of(op).Detach(cmd.Context(), name)
+		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+			s, err := supervise.Of(op).Detach(ctx, name)
 			if err != nil {
 				return err
 			}
@@ -533,6 +529,6 @@ the background, and end. The members run on. --json: {"team","state","pid"}.`,
 			}
 			a.Say("team %s is led in the background by process %d", name, s.Lead.Led.ID.PID)
 			return nil
-		},
+		}),
 	}
 }
