@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -232,7 +233,17 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 		}
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: near}
 	}
-	return nil, &control.UnknownRequestError{ID: protocol.RequestID(id), Near: near}
+	return nil, unknown(id, near...)
+}
+
+// unknown is the error that no request has a handle or an id, with those that a person may have meant.
+func unknown(id string, near ...string) error {
+	return &control.UnknownRequestError{ID: protocol.RequestID(id), Near: near}
+}
+
+func isUnknown(err error) bool {
+	_, ok := errors.AsType[*control.UnknownRequestError](err)
+	return ok
 }
 
 // begins reports whether word begins the handle or the id of a request.

@@ -26,15 +26,15 @@ func (o Operator) Fate(ctx context.Context, q Request) (Fate, error) {
 	case q.Kind == KindProposal:
 		now, err = o.Proposal(q.ID)
 	case q.Team == SessionTeam:
-		now, err = o.ShowSession(q.ID)
+		now, err = o.Show(ctx, SessionTeam, q.ID)
 	default:
 		return o.teamFate(ctx, q)
 	}
 	switch {
+	case isUnknown(err):
+		return Fate{How: "not there any more"}, nil
 	case err != nil:
 		return Fate{}, err
-	case now == nil:
-		return Fate{How: "not there any more"}, nil
 	}
 	return now.fate(""), nil
 }

@@ -130,7 +130,7 @@ func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id st
 	never := "plans and questions"
 	decideAll := o.decideSessions
 	if name == SessionTeam {
-		_, qs, _ = o.Sessions() // pending reports what could not be read
+		qs, _ = o.Pending(ctx, name, false) // pending reports what could not be read
 	} else {
 		s, err := o.Open(ctx, name, operator.Answer("a decision"))
 		if err != nil {
@@ -171,7 +171,7 @@ func (g Group) handles() (hs []string) {
 // unambiguous beginning of an id, or the one of a pattern. It records nothing.
 func (o Operator) ShowGroup(ctx context.Context, name protocol.TeamName, word string) (*Group, error) {
 	qs, err := o.Pending(ctx, name, false)
-	if err != nil {
+	if err != nil && name != SessionTeam { // of sessions pending reports what could not be read
 		return nil, err
 	}
 	return findGroup(qs, word)

@@ -63,7 +63,7 @@ func proposed(p proposal.Proposal, now time.Time) Request {
 	return q
 }
 
-// Proposal returns the proposal of a handle or an id as a request; nil when there is none.
+// Proposal returns the proposal of a handle or an id as a request.
 func (o Operator) Proposal(what string) (*Request, error) {
 	all, err := o.Proposals().List()
 	var found []Request
@@ -82,7 +82,7 @@ func (o Operator) Proposal(what string) (*Request, error) {
 		if proposal.IsID(what) && err != nil {
 			return nil, err
 		}
-		return nil, nil // what cannot be read has no handle: the lists name it
+		return nil, unknown(what) // what cannot be read has no handle: the lists name it
 	}
 	e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several proposals"}
 	for _, q := range found {
@@ -91,10 +91,10 @@ func (o Operator) Proposal(what string) (*Request, error) {
 	return nil, e
 }
 
-// decideProposal refuses a proposal; nil when there is none. To start it takes more than a yes: fresh.Start does it.
+// decideProposal refuses a proposal. To start it takes more than a yes: fresh.Start does it.
 func (o Operator) decideProposal(ctx context.Context, a Answer) (*Decided, error) {
 	q, err := o.Proposal(a.ID)
-	if q == nil || err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := o.Guard(ctx, nil, a.Via); err != nil {

@@ -142,8 +142,12 @@ const (
 // Pending lists the open questions of a team, riskiest first, then oldest. all
 // adds those that were answered. When nobody leads, or the process that leads has not taken them in, questions that
 // arrived meanwhile are there too, those that the rules answer are not, and what is overdue is shown as expired.
-// It records nothing (operator.Preview).
+// It records nothing (operator.Preview). With SessionTeam it lists those of sessions, also with an error.
 func (o Operator) Pending(ctx context.Context, name protocol.TeamName, all bool) ([]Request, error) {
+	if name == SessionTeam {
+		_, open, err := o.Sessions()
+		return open, err
+	}
 	mode := operator.Brief // closed requests are not read for a list of open ones
 	if all {
 		mode = operator.Act
@@ -156,10 +160,10 @@ func (o Operator) Pending(ctx context.Context, name protocol.TeamName, all bool)
 	if err == nil && previews && !all { // a brief fold has no policy to judge by
 		s, err = o.Open(ctx, name, operator.Act)
 	}
-	if err != nil || !previews {
-		return o.PendingIn(s, all), err
+	if err == nil && previews {
+		_, err = o.Preview(ctx, s)
 	}
-	if _, err := o.Preview(ctx, s); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return o.PendingIn(s, all), nil
@@ -180,8 +184,11 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Request {
 }
 
 // Show returns one request by its id, or an unambiguous beginning of it, answered or not. It
-// records nothing.
+// records nothing. With SessionTeam it returns one of a session, or a proposal.
 func (o Operator) Show(ctx context.Context, name protocol.TeamName, id string) (*Request, error) {
+	if name == SessionTeam {
+		return o.showSession(id)
+	}
 	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
 		return nil, err
@@ -197,6 +204,9 @@ func (o Operator) Show(ctx context.Context, name protocol.TeamName, id string) (
 // Changed returns a request as it would be with another input, with its own digest and risk (trust
 // §3). It decides and records nothing.
 func (o Operator) Changed(ctx context.Context, name protocol.TeamName, id, input string) (*Request, error) {
+	if name == SessionTeam {
+		return o.sessionChanged(id, input)
+	}
 	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
 		return nil, err
@@ -205,14 +215,22 @@ func (o Operator) Changed(ctx context.Context, name protocol.TeamName, id, input
 	if err != nil {
 		return nil, err
 	}
-	if r.Gate() != policy.GateTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	if err := changes(r.Gate() == policy.GateTool, input); err != nil {
+		return nil, err
 	}
 	other := *r
 	other.Ask = r.Ask.With(input)
 	other.Digest = record.DigestOf(s.Lead.UID, r.Key, other.Ask)
 	q := o.request(s.Lead, &other)
 	return &q, nil
+}
+
+// changes refuses an input that cannot run instead of what a request asks for; call reports that it asks for a tool call.
+func changes(call bool, input string) error {
+	if !call || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	}
+	return nil
 }
 
 func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy.Risk(r))) }

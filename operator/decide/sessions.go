@@ -370,32 +370,34 @@ func sessionEvent(shown Request, r session.Request) operator.AuditEvent {
 	return e
 }
 
-// ShowSession returns one request of a session, or a proposal; nil when there is none.
-func (o Operator) ShowSession(what string) (*Request, error) {
+// showSession is Show of a request of a session, or of a proposal.
+func (o Operator) showSession(what string) (*Request, error) {
 	f, err := o.findSession(what)
 	if err != nil {
 		return nil, err
 	}
 	q, err := o.Proposal(what)
 	switch {
-	case f == nil || err != nil:
+	case f == nil || err != nil && !isUnknown(err):
 		return q, err
-	case q != nil:
+	case err == nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names a request of a session and a proposal", Near: []string{string(f.Request.ID), q.ID}}
 	}
 	shown := o.requestOf(o.sessionNames(), f.Session, f.Request)
 	return &shown, nil
 }
 
-// SessionChanged returns a session's request as it would be with another input; nil when no session
-// has it. It decides nothing.
-func (o Operator) SessionChanged(what, input string) (*Request, error) {
+// sessionChanged is Changed of a session's request.
+func (o Operator) sessionChanged(what, input string) (*Request, error) {
 	f, err := o.findSession(what)
-	if f == nil || err != nil {
+	if err == nil && f == nil {
+		err = unknown(what)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if f.Request.Form != session.FormTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	if err := changes(f.Request.Form == session.FormTool, input); err != nil {
+		return nil, err
 	}
 	r := f.Request
 	r.Digest, r.Ask.Input = session.ChangedDigest(r, input), input
@@ -407,9 +409,6 @@ func (o Operator) SessionChanged(what, input string) (*Request, error) {
 func (o Operator) decideSessions(ctx context.Context, answers []Answer) (results []Decided, err error) {
 	for _, a := range answers {
 		d, err := o.decideSession(ctx, a)
-		if err == nil && d == nil {
-			err = &control.UnknownRequestError{ID: protocol.RequestID(a.ID)}
-		}
 		if err != nil {
 			return results, err
 		}
@@ -418,7 +417,7 @@ func (o Operator) decideSessions(ctx context.Context, answers []Answer) (results
 	return results, nil
 }
 
-// decideSession answers one request of a session, or refuses a proposal; nil when there is none.
+// decideSession answers one request of a session, or refuses a proposal.
 func (o Operator) decideSession(ctx context.Context, a Answer) (*Decided, error) {
 	f, err := o.findSession(a.ID)
 	if err != nil {
@@ -461,17 +460,6 @@ func (o Operator) decideSession(ctx context.Context, a Answer) (*Decided, error)
 // reports it.
 func (o Operator) TidySessions(ctx context.Context) {
 	_ = o.sessionStore().TidyAll(ctx, o.Writer(), session.Looking(o.Ancestors))
-}
-
-// ShowSessionGroup returns a group of sessions' requests, named as for ShowGroup; nil when there is
-// none.
-func (o Operator) ShowSessionGroup(word string) (*Group, error) {
-	_, qs, _ := o.Sessions() // pending reports what could not be read
-	g, err := findGroup(qs, word)
-	if operator.KindOf(err) == operator.NotFound {
-		return nil, nil
-	}
-	return g, err
 }
 
 // given waits a moment for the hook to give the answer to its client. A request that is over without it is

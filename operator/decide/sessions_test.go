@@ -117,7 +117,7 @@ func bash(command string) string {
 
 const asksWords = `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"red","description":"warm"},{"label":"blue","description":"cold"}]}]}`
 
-// Sessions lists the whole requests of sessions, and ShowSession shows one by its handle.
+// Sessions lists the whole requests of sessions, and Show shows one by its handle.
 func TestSessionsAsk(t *testing.T) {
 	t.Parallel()
 	s := newSessions(t)
@@ -145,7 +145,7 @@ func TestSessionsAsk(t *testing.T) {
 	kinds := map[string]decide.Request{}
 	for _, q := range qs {
 		kinds[q.Kind] = q
-		shown, err := s.o.ShowSession(q.Handle)
+		shown, err := s.o.Show(t.Context(), decide.SessionTeam, q.Handle)
 		if err != nil || shown == nil || shown.ID != q.ID || q.Status != decide.StatusOpen || q.Team != "-" || q.Cwd != "/w" {
 			t.Errorf("%+v, %v", shown, err)
 		}
@@ -159,9 +159,8 @@ func TestSessionsAsk(t *testing.T) {
 	if q := kinds[decide.KindQuestion]; len(q.Questions) != 1 || q.Questions[0].Text != "Which colour?" || len(q.Questions[0].Options) != 2 || q.Questions[0].Options[1] != (decide.Option{Label: "blue", Description: "cold"}) {
 		t.Errorf("%+v", q)
 	}
-	if q, err := s.o.ShowSession("ooo"); q != nil || err != nil {
-		t.Errorf("%+v, %v", q, err)
-	}
+	_, err = s.o.Show(t.Context(), decide.SessionTeam, "ooo")
+	operatortest.Is(t, "no request", err, operator.NotFound, `no request "ooo"`)
 }
 
 // An answer reaches the client of the hook once, and another answer is refused. SessionsPast and
@@ -241,15 +240,14 @@ func TestSessionChanged(t *testing.T) {
 	s := newSessions(t)
 	s.ask("s-1", "Bash", bash("make"))
 	q := s.open()[0]
-	c, err := s.o.SessionChanged(q.Handle, bash("sudo rm -rf /"))
+	c, err := s.o.Changed(t.Context(), decide.SessionTeam, q.Handle, bash("sudo rm -rf /"))
 	if err != nil || c == nil || c.Command != "sudo rm -rf /" || c.Risk != "high" || c.Digest == q.Digest {
 		t.Errorf("%+v, %v", c, err)
 	}
-	_, err = s.o.SessionChanged(q.Handle, "[]")
+	_, err = s.o.Changed(t.Context(), decide.SessionTeam, q.Handle, "[]")
 	operatortest.Is(t, "no object", err, operator.Usage, "JSON object")
-	if c, err := s.o.SessionChanged("ooo", "{}"); c != nil || err != nil {
-		t.Errorf("%+v, %v", c, err)
-	}
+	_, err = s.o.Changed(t.Context(), decide.SessionTeam, "ooo", "{}")
+	operatortest.Is(t, "no request", err, operator.NotFound, `no request "ooo"`)
 	if again := s.open(); len(again) != 1 || again[0].Digest != q.Digest {
 		t.Errorf("%+v", again)
 	}
@@ -272,7 +270,7 @@ func TestSessionGroup(t *testing.T) {
 	if low == nil || low.Count != 2 || low.Inputs != 1 || high == nil {
 		t.Fatalf("%+v, %+v", low, high)
 	}
-	if g, err := s.o.ShowSessionGroup(low.ID); err != nil || g == nil || !slices.Equal(g.Text, low.Text) {
+	if g, err := s.o.ShowGroup(t.Context(), decide.SessionTeam, low.ID); err != nil || g == nil || !slices.Equal(g.Text, low.Text) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	_, err := s.o.DecideGroup(t.Context(), decide.SessionTeam, high.ID, decide.Answer{Allow: true, Via: "approve"})

@@ -85,7 +85,7 @@ func (o Operator) LastAct(ctx context.Context, names []protocol.TeamName, sessio
 		newer(a)
 	}
 	if last == nil && of != "" {
-		return nil, &control.UnknownRequestError{ID: protocol.RequestID(of)}
+		return nil, unknown(of)
 	}
 	if last == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "undo", Msg: "there is no answer and no rule of yours that was not taken back"}

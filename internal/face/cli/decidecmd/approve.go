@@ -223,16 +223,14 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 	if err != nil {
 		return err
 	}
-	named, name := a.Flags.Team != "", protocol.TeamName(decide.SessionTeam)
-	sessions, err := ofSessions(ctx, a, op, with.Via, ids, f.group)
+	named := a.Flags.Team != ""
+	op, name, err := teamOf(ctx, a, op, with.Via, ids, f.group)
 	switch {
 	case err != nil:
-	case sessions:
+	case name == decide.SessionTeam:
 		err = forSessions(with.Lesson, f)
 	case with.Lesson != nil && f.scope == scopeSessions:
 		err = &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--for sessions goes with a request of a session", Advice: "waggle policy sessions add '" + with.Lesson.Rule.String() + "'"}
-	default:
-		op, name, err = teamOf(ctx, a, with.Via, ids, f.group)
 	}
 	if err != nil {
 		return err
@@ -290,13 +288,16 @@ func learn(ctx context.Context, a *app.App, op operator.Operator, name protocol.
 }
 
 // teamOf is the team of the requests, of the group or of the member that a command answers.
-func teamOf(ctx context.Context, a *app.App, via string, ids []string, group string) (op operator.Operator, name protocol.TeamName, err error) {
+func teamOf(ctx context.Context, a *app.App, op operator.Operator, via string, ids []string, group string) (_ operator.Operator, name protocol.TeamName, err error) {
 	if group != "" && a.Flags.Team == "" {
+		if _, err := decide.Of(op).ShowGroup(ctx, decide.SessionTeam, group); operator.KindOf(err) != operator.NotFound {
+			return op, decide.SessionTeam, err
+		}
 		if g, err := findGroup(ctx, a, group); err == nil {
 			a.Flags.Team = g.Team
 		}
-	} else if err := toTeam(ctx, a, via, ids...); err != nil {
-		return op, "", err
+	} else if sessions, err := toTeam(ctx, a, via, ids...); sessions || err != nil {
+		return op, decide.SessionTeam, err
 	}
 	if op, name, err = a.Team(); operator.KindOf(err) != operator.Usage || len(ids) != 1 {
 		return op, name, err

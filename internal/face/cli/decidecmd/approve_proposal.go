@@ -17,28 +17,28 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlag
 	}
 	var q *decide.Request
 	for _, id := range ids {
-		of, err := ofSession(ctx, a, op, id)
+		if a.Flags.Team != "" || q != nil {
+			break
+		}
+		_, err := decide.Of(op).Show(ctx, decide.SessionTeam, id)
+		if isUnknown(err) {
+			continue
+		}
+		if err == nil {
+			q, err = find(ctx, a, id) // a team may have one of this name too, which is refused
+		}
 		if err != nil {
 			return false, err
 		}
-		if !of {
-			continue
-		}
-		if q, err = decide.Of(op).ShowSession(id); err != nil {
-			return false, err
-		}
-		if q != nil && q.Kind == decide.KindProposal && isMember(ctx, a, id) { // whoever writes a proposal can choose its handle
+		if q.Kind != decide.KindProposal || isMember(ctx, a, id) { // whoever writes a proposal can choose its handle
 			q = nil
-		}
-		if q != nil && q.Kind == decide.KindProposal {
-			break
 		}
 	}
 	usage := func(msg string) error {
 		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: msg, Next: operator.Next{Step: operator.NextApproveOf, ID: q.Handle}}
 	}
 	switch {
-	case q == nil || q.Kind != decide.KindProposal:
+	case q == nil:
 		return false, nil
 	case len(ids) > 1:
 		return true, usage(q.Handle + " is a proposal: start each by itself")

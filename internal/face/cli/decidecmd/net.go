@@ -160,7 +160,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	if f.once && f.session || f.ends && (f.once || f.session) {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
-	if err := toTeam(ctx, a, "net", target); err != nil {
+	if _, err := toTeam(ctx, a, "net", target); err != nil {
 		return err
 	}
 	op, name, err := a.Team()

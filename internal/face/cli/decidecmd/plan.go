@@ -67,7 +67,7 @@ func planShowCmd(a *app.App) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := toTeam(cmd.Context(), a, "plan show", args[0]); err != nil {
+			if _, err := toTeam(cmd.Context(), a, "plan show", args[0]); err != nil {
 				return err
 			}
 			if a.Flags.Team == "" {
@@ -148,7 +148,7 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := toTeam(cmd.Context(), a, "plan escalate", args[0]); err != nil {
+			if _, err := toTeam(cmd.Context(), a, "plan escalate", args[0]); err != nil {
 				return err
 			}
 			op, name, err := a.Team()
@@ -173,7 +173,7 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 }
 
 func planDecide(ctx context.Context, a *app.App, plan string, rev int, with decide.Answer) error {
-	if err := toTeam(ctx, a, with.Via, plan); err != nil {
+	if _, err := toTeam(ctx, a, with.Via, plan); err != nil {
 		return err
 	}
 	op, name, err := a.Team()

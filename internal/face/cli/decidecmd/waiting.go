@@ -44,16 +44,8 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Request, of
 		_, err := op.Pick("") // there is no team: the error has the next step
 		return nil, "", false, err
 	}
-	for _, name := range names {
-		some, err := decide.Of(op).Pending(ctx, name, all)
-		if err != nil && len(names)+len(rows) > 1 {
-			SaySkipped(a, name, err)
-			continue
-		}
-		if err != nil {
-			return nil, "", false, err
-		}
-		qs = append(qs, some...)
+	if qs, err = OfTeams(ctx, a, op, names, all, len(names)+len(rows) > 1); err != nil {
+		return nil, "", false, err
 	}
 	qs = append(qs, open...)
 	if all {
@@ -87,19 +79,20 @@ func waitingIn(ctx context.Context, a *app.App, all bool) (qs []decide.Request, 
 	return qs, "in team " + string(name) + ": it " + view.EndedWhen(st.EndedTeam, a.Clock()), nil
 }
 
-// OfTeams returns the open requests of teams, riskiest first, then oldest. A team that cannot be read
-// is left out with a note.
-func OfTeams(ctx context.Context, a *app.App, op operator.Operator, names []protocol.TeamName) (qs []decide.Request) {
+// OfTeams returns the requests of teams, with all those that were answered too. A team that cannot be read is the error, or
+// with skip left out with a note.
+func OfTeams(ctx context.Context, a *app.App, op operator.Operator, names []protocol.TeamName, all, skip bool) (qs []decide.Request, err error) {
 	for _, name := range names {
-		some, err := decide.Of(op).Pending(ctx, name, false)
+		some, err := decide.Of(op).Pending(ctx, name, all)
+		if err != nil && !skip {
+			return nil, err
+		}
 		if err != nil {
 			SaySkipped(a, name, err)
-			continue
 		}
 		qs = append(qs, some...)
 	}
-	decide.SortRequests(qs)
-	return qs
+	return qs, nil
 }
 
 // SaySkipped prints why a list leaves a team out. A team of another program has no requests for
@@ -255,32 +248,27 @@ func find(ctx context.Context, a *app.App, id string) (*decide.Request, error) {
 
 // having returns the requests of this handle or id, of sessions and of teams here. Without any, err says why.
 func having(ctx context.Context, op operator.Operator, id string) (found []*decide.Request, err error) {
-	q, err := decide.Of(op).ShowSession(id)
-	if err != nil {
-		return nil, err
-	}
-	if q != nil {
-		found = append(found, q)
-	}
 	names, err := op.Names()
 	if err != nil {
 		return nil, err
 	}
 	unknown := &control.UnknownRequestError{ID: protocol.RequestID(id)}
 	var other error
-	for _, name := range names {
+	for _, name := range append([]protocol.TeamName{decide.SessionTeam}, names...) {
 		var u *control.UnknownRequestError
 		switch q, err := decide.Of(op).Show(ctx, name, id); {
 		case err == nil:
 			found = append(found, q)
 		case errors.As(err, &u):
 			unknown.Near = append(unknown.Near, u.Near...)
+		case name == decide.SessionTeam:
+			return nil, err
 		case operator.KindOf(err) != operator.NotFound && other == nil: // NotFound: another program leads it
 			other = err
 		}
 	}
 	if len(found) == 0 && len(names) == 0 {
-		if _, qs, err := decide.Of(op).Sessions(); err == nil {
+		if qs, err := decide.Of(op).Pending(ctx, decide.SessionTeam, false); err == nil {
 			for _, q := range qs {
 				if q.Handle != "" {
 					unknown.Near = append(unknown.Near, q.Handle)
@@ -313,27 +301,33 @@ func elsewhere(ctx context.Context, op operator.Operator, team protocol.TeamName
 
 // toTeam chooses the team of the requests that a command names, where --team names none: the one that has them. Requests
 // that nobody has leave the choice as it is, and so do names of members; those of several teams are refused before
-// anything is decided.
-func toTeam(ctx context.Context, a *app.App, via string, ids ...string) error {
+// anything is decided. sessions reports that they are of sessions, which leaves the choice as it is too.
+func toTeam(ctx context.Context, a *app.App, via string, ids ...string) (sessions bool, err error) {
 	if a.Flags.Team != "" {
-		return nil
+		return false, nil
 	}
 	team, first := "", ""
+	var mine []string
 	for _, id := range ids {
-		q, err := find(ctx, a, id)
+		q, ferr := find(ctx, a, id)
 		switch {
-		case isUnknown(err):
-		case err != nil:
-			return err
-		case q.Team == "-", q.ID != id && q.Handle != record.CleanHandle(id) && isMember(ctx, a, id):
+		case isUnknown(ferr):
+		case ferr != nil:
+			return false, ferr
+		case q.Team == decide.SessionTeam:
+			mine = append(mine, id)
+		case q.ID != id && q.Handle != record.CleanHandle(id) && isMember(ctx, a, id):
 		case team != "" && q.Team != team:
-			return &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a request of team %s, and %s one of team %s: answer them in two commands", first, team, id, q.Team)}
+			err = &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a request of team %s, and %s one of team %s: answer them in two commands", first, team, id, q.Team)}
 		default:
 			team, first = q.Team, id
 		}
 	}
+	if len(mine) > 0 && len(mine) < len(ids) {
+		err = &operator.Error{Kind: operator.Usage, Op: via, Msg: "some of these are requests of sessions and some of a team: answer them in two commands", Near: mine}
+	}
 	a.Flags.Team = team
-	return nil
+	return len(mine) > 0, err
 }
 
 // isMember reports the name of a member of any team here.
@@ -349,19 +343,6 @@ func isMember(ctx context.Context, a *app.App, word string) bool {
 	})
 }
 
-// ofSession reports whether a request is a session's. A name that a team has too is refused.
-func ofSession(ctx context.Context, a *app.App, op operator.Operator, id string) (bool, error) {
-	if a.Flags.Team != "" {
-		return false, nil
-	}
-	here, err := decide.Of(op).ShowSession(id)
-	if here == nil || err != nil {
-		return false, err
-	}
-	q, err := find(ctx, a, id)
-	return err == nil && q.Team == "-", err
-}
-
 // findGroup returns a group of sessions' requests, of the chosen team, or of the only team that has
 // it.
 func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, error) {
@@ -370,7 +351,7 @@ func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, err
 		return nil, err
 	}
 	if a.Flags.Team == "" {
-		if g, err := decide.Of(op).ShowSessionGroup(word); g != nil || err != nil {
+		if g, err := decide.Of(op).ShowGroup(ctx, decide.SessionTeam, word); operator.KindOf(err) != operator.NotFound {
 			return g, err
 		}
 	}
@@ -402,24 +383,14 @@ func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, err
 
 // findChanged returns a request as it would be with another input.
 func findChanged(ctx context.Context, a *app.App, id, input string) (*decide.Request, error) {
-	op, err := a.Op()
+	sessions, err := toTeam(ctx, a, "approve", id)
 	if err != nil {
 		return nil, err
 	}
-	if of, err := ofSession(ctx, a, op, id); of || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		q, err := decide.Of(op).SessionChanged(id, input)
-		if q == nil && err == nil { // its session was removed meanwhile
-			err = &control.UnknownRequestError{ID: protocol.RequestID(id)}
-		}
-		return q, err
+	op, name, err := a.Team()
+	if sessions {
+		name, err = decide.SessionTeam, nil
 	}
-	if err := toTeam(ctx, a, "approve", id); err != nil {
-		return nil, err
-	}
-	_, name, err := a.Team()
 	if err != nil {
 		return nil, err
 	}

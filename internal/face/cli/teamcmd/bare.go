@@ -68,7 +68,8 @@ func overview(ctx context.Context, a *app.App, op operator.Operator) (v view.Ove
 	if err != nil {
 		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 	}
-	v.Sessions, v.Waiting = rows, append(decidecmd.OfTeams(ctx, a, op, names), open...)
+	waiting, _ := decidecmd.OfTeams(ctx, a, op, names, false, true) // what cannot be read is noted
+	v.Sessions, v.Waiting = rows, append(waiting, open...)
 	decide.SortRequests(v.Waiting)
 	v.Changes, v.Today = changes(ctx, op, v.Teams), inspect.Of(op).Today(a.Clock())
 	if v.Ended, err = inspect.Of(op).EndedSince(a.Now().Add(-inspect.Lately)); err != nil {

@@ -74,21 +74,17 @@ func (l *Source) Requests(ctx context.Context) ([]decide.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.team == "" {
+		names = append(names, decide.SessionTeam)
+	}
 	all, errs := []decide.Request{}, []error{}
 	for _, name := range names {
 		qs, err := decide.Of(l.op).Pending(ctx, name, false)
-		if err != nil {
-			if operator.KindOf(err) != operator.NotFound { // another program leads it: nothing waits here
-				errs = append(errs, fmt.Errorf("team %s: %w", name, err))
-			}
-			continue
-		}
-		all = append(all, qs...)
-	}
-	if l.team == "" {
-		_, qs, err := decide.Of(l.op).Sessions()
-		if err != nil {
+		switch {
+		case name == decide.SessionTeam:
 			errs = append(errs, err)
+		case err != nil && operator.KindOf(err) != operator.NotFound: // another program leads it: nothing waits here
+			errs = append(errs, fmt.Errorf("team %s: %w", name, err))
 		}
 		all = append(all, qs...)
 	}
@@ -148,7 +144,7 @@ func (l *Source) Crew(ctx context.Context) (c tui.Crew, err error) {
 		}
 	}
 	if l.team == "" {
-		_, qs, _ := decide.Of(l.op).Sessions() // Requests returns the error
+		qs, _ := decide.Of(l.op).Pending(ctx, decide.SessionTeam, false) // Requests returns the error
 		for _, q := range qs {
 			if q.Kind == decide.KindDialog {
 				c.Members = append(c.Members, tui.Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"waggle/internal/fs/realpath"
-	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/protocol"
@@ -25,18 +24,9 @@ func (l *Source) Matches(ctx context.Context, q decide.Request, rule string) (de
 
 // Changed implements tui.Source.
 func (l *Source) Changed(ctx context.Context, q decide.Request, input string) (decide.Request, error) {
-	var other *decide.Request
-	var err error
-	if q.Team == decide.SessionTeam {
-		other, err = decide.Of(l.op).SessionChanged(q.Handle, input)
-	} else {
-		other, err = decide.Of(l.op).Changed(ctx, protocol.TeamName(q.Team), q.Handle, input)
-	}
-	switch {
-	case err != nil:
+	other, err := decide.Of(l.op).Changed(ctx, protocol.TeamName(q.Team), q.Handle, input)
+	if err != nil {
 		return q, err
-	case other == nil:
-		return q, &operator.Error{Kind: operator.NotFound, Op: "approve", Msg: q.Handle + " is not asked any more"}
 	}
 	return *other, nil
 }

@@ -45,8 +45,8 @@ func (l *Source) why(ctx context.Context, p tui.Page) (paper tui.Paper, err erro
 
 // proposed reports that a request is a proposal.
 func (l *Source) proposed(id string) bool {
-	q, err := decide.Of(l.op).Proposal(id)
-	return q != nil && err == nil && id != ""
+	_, err := decide.Of(l.op).Proposal(id)
+	return err == nil && id != ""
 }
 
 // text is a page in lines, its tables in columns. The lines may have any character.
