@@ -270,6 +270,11 @@ func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bo
 	if _, err := o.Pass(ctx, s); err != nil {
 		return err
 	}
+	return o.await(ctx, s.Journal.Refresh, done)
+}
+
+// await reads a journal again and again until done returns true or Waits.Delivery is over.
+func (o Operator) await(ctx context.Context, refresh func(context.Context) error, done func() (bool, error)) error {
 	until := o.Minter.Now().Add(o.Waits.Delivery())
 	for {
 		ok, err := done()
@@ -281,7 +286,7 @@ func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bo
 			return ctx.Err()
 		case <-time.After(20 * time.Millisecond):
 		}
-		if err := s.Journal.Refresh(ctx); err != nil {
+		if err := refresh(ctx); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (o Operator) HaltSessions(ctx context.Context, reason string, act bool) ([]
 	}
 	live := session.Looking(o.Ancestors)
 	store := o.sessionStore()
-	v := store.List(o.ClaudeDir, live)
+	v := o.running()
 	halts, errs := []SessionHalt{}, v.Problems
 	at := map[session.ID]int{}
 	for _, r := range v.Rows {

@@ -30,6 +30,11 @@ func (o Operator) sessionStore() session.Store {
 	return session.At(o.Home.Path, o.Minter.Now)
 }
 
+// running are the sessions that run.
+func (o Operator) running() session.View {
+	return o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
+}
+
 // SeenSessions reports whether STATE has a journal of any session.
 func (o Operator) SeenSessions() (bool, error) {
 	ids, err := o.sessionStore().IDs()
@@ -60,7 +65,7 @@ type SessionRow struct {
 // waits at a dialog without a request, KindDialog stands for it. Proposals of new members are among the requests. The clients that members of waggle run are none. It
 // appends nothing. The error names the sessions that could not be read; the others are returned with it.
 func (o Operator) Sessions() ([]SessionRow, []Request, error) {
-	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
+	v := o.running()
 	rows, qs := []SessionRow{}, []Request{}
 	for _, r := range v.Rows {
 		if len(r.Open) == 0 && o.ofOwn(r.PID) {
@@ -277,37 +282,35 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 
 // SessionsPast lists the requests of ended sessions and the answered proposals, oldest first, as far as they are kept.
 func (o Operator) SessionsPast() ([]Request, error) {
-	names := o.sessionNames()
-	all, problems := o.sessionStore().All()
 	var qs []Request
-	for _, one := range all {
-		for _, r := range one.Requests() {
-			if r.State != session.StateOpen {
-				qs = append(qs, o.requestOf(names, one, r))
-			}
+	broken := o.ofSessions(func(shown Request, r session.Request) {
+		if r.State != session.StateOpen {
+			qs = append(qs, shown)
 		}
-	}
+	})
 	proposals, err := o.proposals(true)
 	qs = append(qs, proposals...)
 	slices.SortStableFunc(qs, func(a, b Request) int { return a.Asked.Compare(b.Asked) })
-	return qs, errors.Join(append(problems, err)...)
+	return qs, errors.Join(broken, err)
 }
 
-// sessionNames returns the names of the running sessions.
-func (o Operator) sessionNames() map[session.ID]string {
-	names := map[session.ID]string{}
-	for _, r := range o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
-		if r.Under == "" {
-			names[r.ID] = r.Name
+// ofSessions calls add with each request of each session, as it is shown and as it is on record. The error names the
+// sessions that could not be read.
+func (o Operator) ofSessions(add func(Request, session.Request)) error {
+	running := o.running()
+	all, problems := o.sessionStore().All()
+	for _, one := range all {
+		for _, r := range one.Requests() {
+			add(o.requestOf(running, one, r), r)
 		}
 	}
-	return names
+	return errors.Join(problems...)
 }
 
 // sessionName returns the name of a running or ended session.
-func sessionName(running map[session.ID]string, one *session.Session) string {
-	if n := running[one.ID]; n != "" {
-		return n
+func sessionName(running session.View, one *session.Session) string {
+	if r, ok := running.Of(one.ID); ok {
+		return r.Name
 	}
 	name := ""
 	one.View(func(f *session.Fold) {
@@ -322,7 +325,7 @@ func sessionName(running map[session.ID]string, one *session.Session) string {
 }
 
 // requestOf is a request of a running or ended session as it is shown.
-func (o Operator) requestOf(running map[session.ID]string, one *session.Session, r session.Request) Request {
+func (o Operator) requestOf(running session.View, one *session.Session, r session.Request) Request {
 	name, under := sessionName(running, one), ""
 	if r.Agent != "" {
 		name, under = r.AgentName, name
@@ -332,29 +335,23 @@ func (o Operator) requestOf(running map[session.ID]string, one *session.Session,
 
 // SessionAudit lists the requests of sessions in the form of gated calls, oldest first.
 func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, error) {
-	names := o.sessionNames()
-	all, problems := o.sessionStore().All()
 	es := []operator.AuditEvent{}
-	for _, one := range all {
-		for _, r := range one.Requests() {
-			if e := sessionEvent(o.requestOf(names, one, r), r); q.Wants(e) {
-				es = append(es, e)
-			}
+	err := o.ofSessions(func(shown Request, r session.Request) {
+		if e := sessionEvent(shown, r); q.Wants(e) {
+			es = append(es, e)
 		}
-	}
+	})
 	slices.SortStableFunc(es, func(a, b operator.AuditEvent) int { return a.Asked.Compare(b.Asked) })
-	return es, errors.Join(problems...)
+	return es, err
 }
 
 func sessionEvent(shown Request, r session.Request) operator.AuditEvent {
 	e := operator.AuditEvent{ID: string(r.ID), Handle: shown.Handle, Asks: InOneLine(r.Kind, r.Ask), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
 		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: r.At, Key: r.Key}
 	if d := r.Decided; d != nil {
-		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, r.DecAt
-		e.RunsDigest, e.Answers = string(d.UpdatedDigest), record.Texts(d.Answers)
-		if d.UpdatedInput != "" {
-			e.Runs = json.RawMessage(d.UpdatedInput)
-		}
+		a := shown.Answer
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = a.Decision, a.By, string(d.Channel), a.Via, a.Rule, a.Reason, a.At
+		e.Runs, e.RunsDigest, e.Answers = a.Input, a.Digest, a.Answers
 	}
 	if r.Closed != nil {
 		if e.Said == "" {
@@ -383,7 +380,7 @@ func (o Operator) showSession(what string) (*Request, error) {
 	case err == nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names a request of a session and a proposal", Near: []string{string(f.Request.ID), q.ID}}
 	}
-	shown := o.requestOf(o.sessionNames(), f.Session, f.Request)
+	shown := o.requestOf(o.running(), f.Session, f.Request)
 	return &shown, nil
 }
 
@@ -465,28 +462,17 @@ func (o Operator) TidySessions(ctx context.Context) {
 // given waits a moment for the hook to give the answer to its client. A request that is over without it is
 // d's error.
 func (o Operator) given(ctx context.Context, s *session.Session, via string, d *Decided) error {
-	until := o.Minter.Now().Add(o.Waits.Delivery())
-	for {
+	return o.await(ctx, s.Refresh, func() (bool, error) {
 		for _, r := range s.Requests() {
 			if r.Key == d.key && (r.State == session.StateAnswered || r.State == session.StateClosed) {
 				if d.Delivered = !r.Given.IsZero(); !d.Delivered && d.Changed {
 					d.err = &operator.Error{Kind: operator.Refused, Op: via, Msg: "request " + d.ID + ": " + r.Closed.Evidence}
 				}
-				return nil
+				return true, nil
 			}
 		}
-		if !o.Minter.Now().Before(until) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
-		if err := s.Refresh(ctx); err != nil {
-			return err
-		}
-	}
+		return false, nil
+	})
 }
 
 // Attend says that this process shows a person what waits, until release: hooks that hold their client's own

@@ -30,7 +30,7 @@ func onlySessions(a *app.App, args []string) (bool, error) {
 	if err != nil || len(names) > 0 {
 		return false, err
 	}
-	_, store, err := Sessions(a, op)
+	_, _, store, err := Sessions(a, op)
 	return store, err
 }
 
@@ -71,15 +71,15 @@ func sayRecapSessions(a *app.App, op operator.Operator, since time.Time, alone b
 	return nil
 }
 
-// Sessions lists the sessions of this user, and whether STATE has any session or the hooks are
+// Sessions lists the sessions of this user with what they ask, and whether STATE has any session or the hooks are
 // installed. It prints the error of a session that cannot be read, and lists the others.
-func Sessions(a *app.App, op operator.Operator) (rows []decide.SessionRow, store bool, err error) {
-	rows, _, err = decide.Of(op).Sessions()
+func Sessions(a *app.App, op operator.Operator) (rows []decide.SessionRow, open []decide.Request, store bool, err error) {
+	rows, open, err = decide.Of(op).Sessions()
 	if err != nil {
 		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
 	}
 	seen, err := decide.Of(op).SeenSessions()
-	return rows, seen || len(Hooked(a)) > 0, err
+	return rows, open, seen || len(Hooked(a)) > 0, err
 }
 
 // Hooked are the clients whose sessions that start here have the hooks. Of what cannot be read doctor reports.

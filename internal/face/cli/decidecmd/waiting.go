@@ -28,11 +28,7 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Request, of
 		qs, of, err = waitingIn(ctx, a, all)
 		return qs, of, false, err
 	}
-	rows, open, err := decide.Of(op).Sessions()
-	if err != nil {
-		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
-	}
-	seen, err := decide.Of(op).SeenSessions()
+	rows, open, store, err := Sessions(a, op)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -40,7 +36,7 @@ func waiting(ctx context.Context, a *app.App, all bool) (qs []decide.Request, of
 	if err != nil {
 		return nil, "", false, err
 	}
-	if len(names) == 0 && len(rows)+len(open) == 0 && !seen && len(Hooked(a)) == 0 {
+	if len(names) == 0 && len(rows)+len(open) == 0 && !store {
 		_, err := op.Pick("") // there is no team: the error has the next step
 		return nil, "", false, err
 	}

@@ -33,7 +33,7 @@ func Bare(ctx context.Context, a *app.App) error {
 		return statusAll(ctx, a, false)
 	}
 	if a.Flags.JSON {
-		rows, _, err := decidecmd.Sessions(a, op)
+		rows, _, _, err := decidecmd.Sessions(a, op)
 		if err != nil {
 			return err
 		}

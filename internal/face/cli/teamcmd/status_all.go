@@ -20,7 +20,7 @@ func statusAll(ctx context.Context, a *app.App, whole bool) error {
 	if err != nil {
 		return err
 	}
-	rows, store, err := decidecmd.Sessions(a, op)
+	rows, _, store, err := decidecmd.Sessions(a, op)
 	if err != nil {
 		return err
 	}
