@@ -32,13 +32,7 @@ func (o Operator) Rules(ctx context.Context, name protocol.TeamName) []string {
 	if s == nil {
 		return nil
 	}
-	var out []string
-	for _, r := range s.Lead.Policy.Policy.Allow {
-		out = append(out, r.String())
-	}
-	for _, r := range s.Lead.Policy.Policy.Deny {
-		out = append(out, r.String())
-	}
+	out := append(ruleTexts(s.Lead.Policy.Policy.Allow), ruleTexts(s.Lead.Policy.Policy.Deny)...)
 	for _, r := range s.Lead.Policy.Rules {
 		out = append(out, r.Rule.String())
 	}

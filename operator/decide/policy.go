@@ -146,14 +146,20 @@ func keepers(s *operator.State, i record.Instance) []string {
 	return names
 }
 
-func ruleNames(p *record.PolicySet) []string {
-	near := []string{}
+// ownRules spells the team's own rules, which have no end.
+func ownRules(p record.PolicySet) []string {
+	rules := []string{}
 	for _, r := range p.Policy.Allow {
-		near = append(near, "allow "+r.String())
+		rules = append(rules, "allow "+r.String())
 	}
 	for _, r := range p.Policy.Deny {
-		near = append(near, "deny "+r.String())
+		rules = append(rules, "deny "+r.String())
 	}
+	return rules
+}
+
+func ruleNames(p *record.PolicySet) []string {
+	near := ownRules(*p)
 	for _, s := range p.Rules {
 		near = append(near, effectOf(s.Deny)+" "+s.Rule.String())
 	}

@@ -64,11 +64,7 @@ func (o Operator) editSessionRules(ctx context.Context, change func(*session.Rul
 	if err := o.Guard(ctx, nil, "policy sessions"); err != nil {
 		return nil, err
 	}
-	changed := false
-	r, err := o.sessionStore().EditRules(ctx, func(r *session.Rules) error {
-		changed = change(r)
-		return nil
-	})
+	r, changed, err := o.sessionStore().EditRules(ctx, change)
 	if err != nil {
 		return nil, err
 	}

@@ -288,12 +288,7 @@ func rulesOf(s *operator.State, p record.PolicySet) (rules []string) {
 		}
 		return text
 	}
-	for _, r := range p.Policy.Allow {
-		rules = append(rules, "allow "+r.String())
-	}
-	for _, r := range p.Policy.Deny {
-		rules = append(rules, "deny "+r.String())
-	}
+	rules = ownRules(p)
 	for _, r := range p.Rules {
 		rules = append(rules, effectOf(r.Deny)+" "+r.Rule.String()+of(r.Instance, r.Until))
 	}

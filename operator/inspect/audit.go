@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -222,5 +221,5 @@ func (o Operator) Export(ctx context.Context, of string, redact *Redactor, write
 			return err
 		}
 	}
-	return errors.Join(slices.DeleteFunc([]error{broken, ctx.Err()}, func(e error) bool { return e == nil })...)
+	return errors.Join(broken, ctx.Err())
 }

@@ -104,13 +104,14 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 		return nil, err
 	}
 	if e != nil || m != nil {
+		entry := team.Member{}
+		if e != nil {
+			entry = *e
+		}
 		if err := o.takeOver(ctx, s, ao, e, id, a); err != nil {
 			return nil, err
 		}
-		if e == nil {
-			e = &team.Member{}
-		}
-		a.Controls = o.controls(name, protocol.MemberName(a.Name), *e, id)
+		a.Controls = o.controls(name, protocol.MemberName(a.Name), entry, id)
 		return a, nil
 	}
 	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
@@ -118,8 +119,8 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 	if err != nil {
 		return nil, err
 	}
-	a.Name = string(added.Name)
-	if err := o.takeIn(ctx, s, added, id, a); err != nil {
+	err = o.takeIn(ctx, s, added, id, a, func() ([]journal.Draft, error) { return nil, vacant(s, added.Name) })
+	if err != nil {
 		reg, oerr := team.Open(o.Root, name, team.Options{})
 		if oerr == nil {
 			oerr = reg.Remove(ctx, added.Name, o.Minter.Now())
@@ -131,22 +132,21 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 }
 
 // takeIn records the membership and the process, both or none. It checks under the journal's lock
-// whether the process became a member meanwhile.
-func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, id spawn.Identity, a *Adopted) error {
+// whether the process became a member meanwhile; before checks the name there, and drafts what goes first.
+func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, id spawn.Identity, a *Adopted, before func() ([]journal.Draft, error)) error {
 	uid, err := o.Minter.UID()
 	if err != nil {
 		return err
 	}
-	i := record.Instance(uid)
-	a.Instance = i
+	a.Name, a.Instance = string(m.Name), record.Instance(uid)
+	b := record.Joined{Instance: a.Instance, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust, Provenance: record.Adopted}
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		if err := errors.Join(taken(s.Lead, s.Team, id), vacant(s, m.Name)); err != nil {
+		if err := taken(s.Lead, s.Team, id); err != nil {
 			return nil, err
 		}
-		return []journal.Draft{
-			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust, Provenance: record.Adopted}},
-			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}},
-		}, nil
+		ds, err := before()
+		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: b},
+			journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: a.Instance, Epoch: 1, ID: id}}), err
 	})
 	return err
 }

@@ -157,12 +157,15 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 	if left, err := mail.Of(o.Operator).Leftover(ctx, name); err != nil {
 		return nil, err
 	} else if left == nil { // else its end is completed first, and its place is free then
-		there, err := o.inTheWay(ctx, name, do)
-		if err != nil {
+		if p.Replaces, err = o.inTheWay(ctx, name, do); err != nil {
 			return nil, err
 		}
-		if there != nil {
-			p.Replaces, p.Running = true, there.Live
+		if p.Replaces {
+			there, err := inspect.Of(o.Operator).Team(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			p.Running = there.Live
 		} else if err := u.Fits(o.Root, name); err != nil {
 			return nil, exists(err, name)
 		}
@@ -181,26 +184,18 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 	return p, nil
 }
 
-// inTheWay is the team that a restore would archive first, nil for none; an error without Force.
-func (o Operator) inTheWay(ctx context.Context, name protocol.TeamName, do RestoreOptions) (*inspect.TeamView, error) {
+// inTheWay reports a team that a restore archives first, which is an error without Force.
+func (o Operator) inTheWay(ctx context.Context, name protocol.TeamName, do RestoreOptions) (bool, error) {
 	facts, err := o.Facts(ctx, name)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	cause := facts.State().May(team.OnRestore)
-	switch {
-	case cause == nil:
-		return nil, nil
-	case !do.Force:
-		return nil, nameTaken(name, facts, cause)
+	if cause != nil && !do.Force {
+		return true, &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
+			Next: operator.NextRestoreElsewhere.With()}
 	}
-	return inspect.Of(o.Operator).Team(ctx, name)
-}
-
-// nameTaken is the error for a name that a team has.
-func nameTaken(name protocol.TeamName, facts team.Facts, cause error) error {
-	return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.State()),
-		Next: operator.NextRestoreElsewhere.With()}
+	return cause != nil, nil
 }
 
 // exists adds to an error the next step for an existing team or task list.
@@ -217,16 +212,8 @@ func (o Operator) makeRoom(ctx context.Context, name protocol.TeamName, do Resto
 	if _, err := process.Of(o.Operator).Finish(ctx, name); err != nil {
 		return err
 	}
-	facts, err := o.Facts(ctx, name)
-	if err != nil {
+	if there, err := o.inTheWay(ctx, name, do); !there || err != nil {
 		return err
-	}
-	cause := facts.State().May(team.OnRestore)
-	if cause == nil {
-		return nil
-	}
-	if !do.Force {
-		return nameTaken(name, facts, cause)
 	}
 	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Report: do.Report})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/mail"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
@@ -82,29 +81,15 @@ func (o Operator) fits(s *operator.State, ao AdoptOptions, c claims, e *team.Mem
 
 // takeOver records the process as the member of an entry that has no living owner.
 func (o Operator) takeOver(ctx context.Context, s *operator.State, ao AdoptOptions, e *team.Member, id spawn.Identity, a *Adopted) error {
-	uid, err := o.Minter.UID()
-	if err != nil {
-		return err
-	}
-	a.Instance = record.Instance(uid)
-	b := record.Joined{Instance: a.Instance, Name: ao.As, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust, Provenance: record.Adopted}
+	as := team.Member{Name: ao.As}
 	if e != nil {
-		b.Name, b.Color = e.Name, e.Color
+		as = *e
 	}
-	a.Name = string(b.Name)
-	_, err = s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
-		if err := taken(s.Lead, s.Team, id); err != nil {
-			return nil, err
+	return o.takeIn(ctx, s, as, id, a, func() ([]journal.Draft, error) {
+		m, ok := s.Lead.Member(as.Name)
+		if !ok || m.Left != nil {
+			return nil, nil
 		}
-		m, ok := s.Lead.Member(b.Name)
-		if ok && m.Left == nil {
-			if err := o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m); err != nil {
-				return nil, err
-			}
-			ds = s.Lead.Let(m, record.LeftReplaced, fmt.Sprintf("process %d was adopted as it", id.PID))
-		}
-		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: b},
-			journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: a.Instance, Epoch: 1, ID: id}}), nil
+		return s.Lead.Let(m, record.LeftReplaced, fmt.Sprintf("process %d was adopted as it", id.PID)), o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m)
 	})
-	return err
 }

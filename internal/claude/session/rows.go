@@ -345,13 +345,8 @@ func (s Store) Remove(id ID) error {
 func (s Store) Path(id ID) string { return s.dir(id) }
 
 func (s *Session) over(before time.Time, live Liveness) (bool, error) {
-	if s.runs(live) {
+	if s.runs(live) || len(s.Live(live)) > 0 {
 		return false, nil
-	}
-	for _, r := range s.Requests() {
-		if r.State == StateOpen && s.gone(live, &r) == "" {
-			return false, nil
-		}
 	}
 	last := time.Time{}
 	err := filepath.WalkDir(s.Dir, func(_ string, d fs.DirEntry, err error) error {

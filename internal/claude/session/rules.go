@@ -62,27 +62,25 @@ func decodeRules(b []byte) (Rules, error) {
 	return r, nil
 }
 
-// EditRules changes the rules under the file's lock. It makes the store: a user may give
+// EditRules changes the rules under the file's lock; changed is what change returns. It makes the store: a user may give
 // rules before the first session is seen.
-func (s Store) EditRules(ctx context.Context, change func(*Rules) error) (r Rules, err error) {
+func (s Store) EditRules(ctx context.Context, change func(*Rules) bool) (r Rules, changed bool, err error) {
 	if err := s.Prepare(); err != nil {
-		return Rules{}, err
+		return Rules{}, false, err
 	}
 	release, err := atomicfile.Flock(ctx, s.rulesPath()+".lock", atomicfile.Options{})
 	if err != nil {
-		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
+		return Rules{}, false, fmt.Errorf("rules for sessions: %w", err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	if r, err = s.Rules(); err != nil {
-		return r, err
+		return r, false, err
 	}
-	if err = change(&r); err != nil {
-		return r, err
-	}
+	changed = change(&r)
 	if err = jsonfile.WriteIndent(s.rulesPath(), r, atomicfile.Options{Perm: 0o600}); err != nil {
-		return r, fmt.Errorf("rules for sessions: %w", err)
+		return r, false, fmt.Errorf("rules for sessions: %w", err)
 	}
-	return r, nil
+	return r, changed, nil
 }
 
 // Add adds a rule or moves its end; it reports whether anything changed.

@@ -186,6 +186,11 @@ func (ls *logs) has(member string, broken error) error {
 	for _, l := range ls.list {
 		names = append(names, l.Owners()...)
 	}
+	return named(member, names)
+}
+
+// named refuses a member that is none of names.
+func named(member string, names []string) error {
 	if slices.ContainsFunc(names, func(n string) bool { return protocol.SameName(protocol.MemberName(n), protocol.MemberName(member)) }) {
 		return nil
 	}

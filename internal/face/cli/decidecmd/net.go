@@ -64,12 +64,8 @@ the row names them.
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				_, of, err := a.TeamWith(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				a.Flags.As, a.Flags.Team = args[0], of
+			if err := asMember(cmd.Context(), a, args); err != nil {
+				return err
 			}
 			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)

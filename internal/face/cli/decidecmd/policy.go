@@ -43,16 +43,24 @@ when no rule and no mode allows or denies a call; operator is you.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				_, of, err := a.TeamWith(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				a.Flags.As, a.Flags.Team = args[0], of
+			if err := asMember(cmd.Context(), a, args); err != nil {
+				return err
 			}
 			return policyList(cmd.Context(), a)
 		},
 	}
+}
+
+// asMember chooses the member that an argument names, and its team.
+func asMember(ctx context.Context, a *app.App, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	_, of, err := a.TeamWith(ctx, args[0])
+	if err == nil {
+		a.Flags.As, a.Flags.Team = args[0], of
+	}
+	return err
 }
 
 func policyList(ctx context.Context, a *app.App) error {

@@ -11,7 +11,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/protocol"
-	"waggle/team"
 )
 
 // lookEvery is how often members are looked at when no journal changes: for what no record says.
@@ -112,17 +111,14 @@ func (v logView) states(ctx context.Context, a *app.App, op operator.Operator, o
 
 // knows refuses a member that none of the teams has.
 func knows(cs []inspect.Change, member string) error {
-	var names []string
-	for _, c := range cs {
-		if member == "" || protocol.SameName(c.Member, protocol.MemberName(member)) {
-			return nil
-		}
-		names = append(names, string(c.Member))
-	}
 	if member == "" {
 		return nil
 	}
-	return &team.NotFoundError{What: "member", Name: member, Near: team.Near(member, names)}
+	var names []string
+	for _, c := range cs {
+		names = append(names, string(c.Member))
+	}
+	return named(member, names)
 }
 
 // stopped reports that a wait has ended by its limit or by Ctrl-C.
