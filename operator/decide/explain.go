@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/protocol"
@@ -39,10 +38,11 @@ func (o Operator) Explain(ctx context.Context, name protocol.TeamName, id string
 	if err != nil {
 		return nil, err
 	}
-	c, m, err := findCall(s, id)
+	c, err := findCall(s, id)
 	if err != nil {
 		return nil, err
 	}
+	m := c.m
 	e := &Explained{ID: string(c.ID), Handle: CallCode(c.Key, c.Digest), Kind: string(c.Kind), Member: string(m.Name), Asks: Gist(c.Kind, c.Ask), At: c.Asked, Digest: string(c.Digest)}
 	if r, ok := s.Lead.Request(c.Key); ok && r.Handle != "" {
 		e.Handle = r.Handle
@@ -73,28 +73,22 @@ func (o Operator) Explain(ctx context.Context, name protocol.TeamName, id string
 	return e, nil
 }
 
-// findCall finds a call of any member, those that the rules decided included.
-func findCall(s *operator.State, id string) (*control.Call, *control.Member, error) {
-	type hit struct {
-		c *control.Call
-		m *control.Member
+// findCall finds a call of any member.
+func findCall(s *operator.State, id string) (memberCall, error) {
+	all, err := allCalls(s)
+	if err != nil {
+		return memberCall{}, err
 	}
 	if r, ok := s.Lead.ByHandle(id); ok {
 		id = string(r.ID)
 	}
-	var exact, begun []hit
-	for _, m := range s.Lead.Members {
-		w, err := s.Worker(m.Instance)
-		if err != nil && !operator.Broken(err) { // of a broken journal the records before the break
-			return nil, nil, err
-		}
-		for _, c := range w.Calls {
-			switch {
-			case string(c.ID) == id, CallCode(c.Key, c.Digest) == record.CleanHandle(id):
-				exact = append(exact, hit{c: c, m: m})
-			case id != "" && strings.HasPrefix(string(c.ID), id):
-				begun = append(begun, hit{c: c, m: m})
-			}
+	var exact, begun []memberCall
+	for _, c := range all {
+		switch {
+		case string(c.ID) == id, CallCode(c.Key, c.Digest) == record.CleanHandle(id):
+			exact = append(exact, c)
+		case id != "" && strings.HasPrefix(string(c.ID), id):
+			begun = append(begun, c)
 		}
 	}
 	if len(exact) == 0 {
@@ -102,13 +96,13 @@ func findCall(s *operator.State, id string) (*control.Call, *control.Member, err
 	}
 	switch {
 	case len(exact) == 1:
-		return exact[0].c, exact[0].m, nil
+		return exact[0], nil
 	case len(exact) > 1:
 		e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several calls"}
-		for _, h := range exact[:min(len(exact), 5)] {
-			e.Near = append(e.Near, string(h.c.ID))
+		for _, c := range exact[:min(len(exact), 5)] {
+			e.Near = append(e.Near, string(c.ID))
 		}
-		return nil, nil, e
+		return memberCall{}, e
 	}
-	return nil, nil, &team.NotFoundError{What: "call", Name: id}
+	return memberCall{}, &team.NotFoundError{What: "call", Name: id}
 }

@@ -183,9 +183,6 @@ func (o Operator) OfAdopted(ctx context.Context, name protocol.TeamName, member 
 	return mine
 }
 
-// ofMember reports whether a process runs below one of a member.
-func (o Operator) ofMember(pid int) bool { return len(o.membersAt(pid)) > 0 }
-
 // ofOwn reports whether a process runs below one of a member that is no adopted session.
 func (o Operator) ofOwn(pid int) bool {
 	return slices.ContainsFunc(o.membersAt(pid), func(m *control.Member) bool { return m.Process == nil || !m.Process.ID.Theirs })
@@ -533,5 +530,5 @@ func (o Operator) ofAgent(pid int) bool {
 	}
 	above, _ := o.Ancestors(pid) // those that can be seen
 	_, in := o.sessionStore().Above(o.ClaudeDir, above, nil, session.Looking(o.Ancestors))
-	return in || o.ofMember(pid)
+	return in || len(o.membersAt(pid)) > 0
 }

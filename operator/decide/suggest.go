@@ -206,7 +206,7 @@ func (sg *Suggestion) match(rule policy.Rule, calls []memberCall) {
 			continue
 		}
 		sg.Total++
-		sc := SuggestedCall{ID: string(c.ID), Member: c.member, Tool: c.Ask.Tool, Input: json.RawMessage(c.Ask.Input)}
+		sc := SuggestedCall{ID: string(c.ID), Member: string(c.m.Name), Tool: c.Ask.Tool, Input: json.RawMessage(c.Ask.Input)}
 		if c.Answer != nil {
 			sc.Decision, sc.By = c.Answer.Decision, string(c.Answer.By)
 		}
@@ -214,26 +214,30 @@ func (sg *Suggestion) match(rule policy.Rule, calls []memberCall) {
 	}
 }
 
-// memberCall is a tool call in its member's journal.
+// memberCall is a call in its member's journal.
 type memberCall struct {
 	*control.Call
-	member string
+	m *control.Member
 }
 
-// calls returns the last tool calls of the team, newest first.
-func calls(s *operator.State) ([]memberCall, error) {
-	var cs []memberCall
+// allCalls returns the calls of all members, those that the rules decided included.
+func allCalls(s *operator.State) (cs []memberCall, err error) {
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
 		if err != nil && !operator.Broken(err) { // of a broken journal the records before the break
 			return nil, err
 		}
 		for _, c := range w.Calls {
-			if c.Kind == protocol.KindPermissionRequest {
-				cs = append(cs, memberCall{c, string(m.Name)})
-			}
+			cs = append(cs, memberCall{c, m})
 		}
 	}
+	return cs, nil
+}
+
+// calls returns the last tool calls of the team, newest first.
+func calls(s *operator.State) ([]memberCall, error) {
+	cs, err := allCalls(s)
+	cs = slices.DeleteFunc(cs, func(c memberCall) bool { return c.Kind != protocol.KindPermissionRequest })
 	sort.SliceStable(cs, func(i, j int) bool { return cs[i].Asked.After(cs[j].Asked) })
-	return cs[:min(len(cs), lookBack)], nil
+	return cs[:min(len(cs), lookBack)], err
 }

@@ -83,11 +83,7 @@ func (l *Source) merged(ctx context.Context, a tui.Act) ([]string, error) {
 		lines[0] = fmt.Sprintf("%s was not merged, %s is as it was", m.Member, m.Into)
 	}
 	for _, block := range resultview.MergedPage(m) {
-		var b strings.Builder
-		for _, s := range block.Line {
-			b.WriteString(s.Text)
-		}
-		lines = append(lines, b.String())
+		lines = append(lines, plain(block.Line))
 	}
 	if c := m.Check; c != nil && c.Status != 0 {
 		lines = append(lines, strings.Split(strings.TrimSpace(c.Tail), "\n")...)

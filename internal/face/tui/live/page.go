@@ -159,7 +159,7 @@ func (g *logPage) next(ctx context.Context, op operator.Operator, p tui.Page) ([
 	recs, err := g.log.Next(ctx)
 	for _, r := range recs {
 		if r.Name == p.Member {
-			g.lines = append(g.lines, logLine(r))
+			g.lines = append(g.lines, plain(view.LogLine(r)))
 		}
 	}
 	if over := len(g.lines) - p.Lines; over > 0 {
@@ -168,9 +168,10 @@ func (g *logPage) next(ctx context.Context, op operator.Operator, p tui.Page) ([
 	return g.lines, err
 }
 
-func logLine(r operator.LogRecord) string {
+// plain is the text of a line, without the commands of its next steps.
+func plain(line page.Line) string {
 	var b strings.Builder
-	for _, s := range view.LogLine(r) {
+	for _, s := range line {
 		b.WriteString(s.Text)
 	}
 	return b.String()

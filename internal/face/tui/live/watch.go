@@ -184,21 +184,16 @@ func (l *Source) wanted() []string {
 	if err != nil {
 		return dirs
 	}
+	beside := []string{} // the records of worktrees: merges are in them
 	for _, name := range names {
 		known, _ := l.op.Home.Find(l.op.RootURL, name) // what cannot be read is shown by Requests
 		for _, d := range known {
 			dirs = append(dirs, d.Journals().Path)
-		}
-		dirs = append(dirs, l.op.Root.TasksDir(name))
-	}
-	beside := []string{} // the records of worktrees: merges are in them
-	for _, name := range names {
-		known, _ := l.op.Home.Find(l.op.RootURL, name)
-		for _, d := range known {
 			if _, err := os.Stat(d.Worktrees()); err == nil {
 				beside = append(beside, d.Worktrees())
 			}
 		}
+		dirs = append(dirs, l.op.Root.TasksDir(name))
 	}
 	for _, d := range slices.Clone(dirs[1:]) {
 		entries, err := os.ReadDir(d)
