@@ -48,6 +48,7 @@ type Decided struct {
 	Delivered bool      `json:"delivered"`
 	Digest    string    `json:"updated_digest,omitempty"` // of the changed input that runs instead
 	Voted     bool      `json:"voted,omitempty"`          // the allow is one of two that it takes
+	Error     string    `json:"error,omitempty"`          // why it was refused
 	// Asker says that the process that asked is dead: nobody has the answer yet; "" when it lives.
 	Asker string `json:"-"`
 	// Silent says why the process that leads does not deliver it now; "": nothing is known to keep it.
@@ -59,7 +60,7 @@ type Decided struct {
 }
 
 // Refused is the result of an answer that is refused before its request is found.
-func Refused(id string, err error) Decided { return Decided{ID: id, err: err} }
+func Refused(id string, err error) Decided { return Decided{ID: id, Error: err.Error(), err: err} }
 
 // Err returns the refusal, nil when there is none.
 func (d Decided) Err() error { return d.err }
@@ -163,7 +164,7 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 		d.Revision = revision(s.Lead, req)
 	}
 	if out.Refusal != nil {
-		d.err = out.Refusal
+		d.err, d.Error = out.Refusal, out.Refusal.Error()
 	}
 	return d, nil
 }

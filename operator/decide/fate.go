@@ -60,7 +60,7 @@ func (q Request) fate(closed string) Fate {
 	case q.Status == StatusOpen, q.Status == StatusUnanswerable:
 		return Fate{}
 	case q.Status == StatusExpired && a == nil:
-		return Fate{How: "timed out", At: q.Expires}
+		return Fate{How: "timed out", At: *q.Expires}
 	case q.Status == StatusExpired:
 		return Fate{How: "timed out, so it is denied", At: a.At}
 	case a == nil && closed == record.Withdrawn:

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"waggle/operator"
 	"waggle/policy"
@@ -20,20 +19,20 @@ import (
 type Group struct {
 	// ID is a hash of Text and of the digests of the requests: only a person who was shown all of
 	// them has it, and another request makes another id.
-	ID      string    `json:"id"`
-	Team    string    `json:"team"` // "-": sessions
-	Kind    string    `json:"kind"`
-	Tool    string    `json:"tool"`
-	Pattern string    `json:"pattern"`
-	Risk    string    `json:"risk"`
-	Count   int       `json:"count"`
-	Members []string  `json:"members"`
-	IDs     []string  `json:"ids"`
-	Oldest  time.Time `json:"-"` // when the first was asked
-	Batch   bool      `json:"-"` // whether --group may answer it
+	ID      string        `json:"id"`
+	Team    string        `json:"team"` // "-": sessions
+	Kind    string        `json:"kind"`
+	Tool    string        `json:"tool"`
+	Pattern string        `json:"pattern"`
+	Risk    string        `json:"risk"`
+	Count   int           `json:"count"`
+	Members []string      `json:"members"`
+	IDs     []string      `json:"ids"`
+	Oldest  operator.Past `json:"age_s"` // when the first was asked
+	Batch   bool          `json:"batch"` // whether --group may answer it
 	// Text is what a person is shown of the group: each distinct input whole, with its members and
 	// directories. Its characters are visible, and its lines have no maximal width.
-	Text     []string  `json:"-"`
+	Text     []string  `json:"text"`
 	Inputs   int       `json:"-"` // how many of them are distinct
 	Requests []Request `json:"-"`
 }
@@ -66,7 +65,7 @@ func Groups(qs []Request) []Group {
 			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.Batched()})
 		}
 		g := &groups[i]
-		if g.Count++; g.Oldest.IsZero() || q.Asked.Before(g.Oldest) {
+		if g.Count++; g.Oldest.IsZero() || q.Asked.Before(g.Oldest.Time) {
 			g.Oldest = q.Asked
 		}
 		g.IDs, g.Requests = append(g.IDs, q.ID), append(g.Requests, q)

@@ -32,14 +32,12 @@ type NetRequest struct {
 	IDs      []string         `json:"ids"`
 	Handles  []string         `json:"-"` // of the same requests
 	Reason   string           `json:"reason"`
-	Asked    time.Time        `json:"-"`
-	Expires  time.Time        `json:"-"` // zero: never
-	Status   string           `json:"-"`
-	Sandbox  record.HeldLevel `json:"-"` // of the member: below enforced nothing holds its commands to an answer
+	Asked    operator.Past    `json:"age_s"`
+	Expires  *time.Time       `json:"expires_at"` // null: never
+	Status   string           `json:"status"`
+	Enforced bool             `json:"enforced"` // the machine holds the member's commands to an answer
+	Sandbox  record.HeldLevel `json:"sandbox"`  // of the member: enforced, files only, off, unknown
 }
-
-// Enforced reports whether the machine holds to an answer.
-func (n NetRequest) Enforced() bool { return n.Sandbox.Enforces() }
 
 // NetPending lists the open requests for hosts, oldest first.
 func (o Operator) NetPending(ctx context.Context, name protocol.TeamName) ([]NetRequest, error) {
@@ -56,7 +54,7 @@ func (o Operator) NetPending(ctx context.Context, name protocol.TeamName) ([]Net
 		if i < 0 {
 			i = len(out)
 			out = append(out, NetRequest{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
-				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status, Sandbox: q.Sandbox})
+				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status, Enforced: q.Sandbox.Enforces(), Sandbox: q.Sandbox})
 		}
 		out[i].IDs, out[i].Handles = append(out[i].IDs, q.ID), append(out[i].Handles, q.Handle)
 	}
@@ -244,7 +242,7 @@ func (a NetAnswer) standing() bool { return a.Session || a.Until != nil }
 
 // NetDecided is what became of a NetAnswer.
 type NetDecided struct {
-	Results []Decided     `json:"-"`
+	Results []Decided     `json:"results"`
 	Policy  *PolicyChange `json:"policy"` // nil: nothing stands
 	Grants  []GrantView   `json:"grants"` // that stand now for what was answered
 	// Unenforced are the members that were answered and whose commands nothing holds to the answer.

@@ -44,7 +44,7 @@ func proposed(p proposal.Proposal, now time.Time) Request {
 	}
 	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: p.ID, Handle: p.Handle(), Kind: KindProposal, Member: cmp.Or(p.By, "unknown"), Instance: KindProposal, Tool: "new", Input: input,
 		Cwd: p.Dir, Reason: "an agent proposes a member: its words are no order of yours until you start it", Digest: string(p.Digest()), Risk: string(policy.RiskMedium),
-		Asked: p.At, Expires: p.Expires(), Status: StatusOpen},
+		Asked: operator.Past{Time: p.At}, Expires: new(p.Expires()), Status: StatusOpen},
 		Pattern: KindProposal + " " + p.ID, Trust: LevelProposes, Suggest: []string{}}
 	switch state := p.Now(now); state {
 	case proposal.Expired:

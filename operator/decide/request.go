@@ -20,7 +20,7 @@ import (
 // Request is what a person is shown of one request (`show`). PendingItem is a row of a
 // list; control.Request is the request in the fold.
 type Request struct {
-	PendingItem `json:"-"`
+	PendingItem
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
 	record.Bound
 	// Unheld says of a tool call that waggle does not run it, and what that means.
@@ -103,13 +103,13 @@ type PendingItem struct {
 	Reason   string          `json:"reason"`
 	Digest   string          `json:"digest"`
 	Risk     string          `json:"risk"`
-	Asked    time.Time       `json:"-"`
-	Expires  time.Time       `json:"-"` // zero: it does not
-	// File is "file" when nothing but a file says that the member asks this; else "".
-	File string `json:"-"`
+	Asked    operator.Past   `json:"age_s"`
+	Expires  *time.Time      `json:"expires_at"` // null: it does not
+	// File is "file" when nothing but a file says that the member asks this; else "". Of a Request the document has Trust.
+	File string `json:"trust,omitempty"`
 	// Status is open, expired (not answered in time) or unanswerable; after its end it is decided,
 	// or closed without an answer.
-	Status string `json:"-"`
+	Status string `json:"status"`
 }
 
 // AnswerNow is the present answer to a request.
@@ -252,11 +252,8 @@ func (o Operator) request(l *control.Leader, r *control.Request) Request {
 	m, _ := l.ByInstance(r.Instance)
 	q := Request{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
 		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(m, r)),
-		Asked: r.Seen, Status: statusOf(r, m, now)},
+		Asked: operator.Past{Time: r.Seen}, Expires: r.Expires, Status: statusOf(r, m, now)},
 		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, MustAsk: r.Ask.MustAsk, Trust: string(m.Trust), Suggest: []string{}}
-	if r.Expires != nil {
-		q.Expires = *r.Expires
-	}
 	switch r.Gate() {
 	case policy.GatePlan:
 		q.Plan, q.Hash, q.Revision = r.Ask.Plan, record.HashText(r.Ask.Plan), revision(l, r)

@@ -130,7 +130,7 @@ func askLine(q Request) string {
 // SortRequests puts the riskiest first, then the oldest.
 func SortRequests(qs []Request) {
 	slices.SortStableFunc(qs, func(a, b Request) int {
-		return cmp.Or(cmp.Compare(riskOrder(b.Risk), riskOrder(a.Risk)), a.Asked.Compare(b.Asked))
+		return cmp.Or(cmp.Compare(riskOrder(b.Risk), riskOrder(a.Risk)), a.Asked.Compare(b.Asked.Time))
 	})
 }
 
@@ -148,7 +148,7 @@ func dialog(r SessionRow) Request {
 		member, id = r.Under+"/"+r.Name, id+"-"+r.Name
 	}
 	return Request{PendingItem: PendingItem{Team: SessionTeam, ID: id, Kind: KindDialog, Member: member, Instance: r.Session, Input: json.RawMessage("{}"),
-		Cwd: r.Cwd, Reason: r.Why, Risk: string(policy.RiskMedium), Asked: r.Since, Status: StatusUnanswerable}, Pattern: id, Trust: LevelAnswers, Suggest: []string{}}
+		Cwd: r.Cwd, Reason: r.Why, Risk: string(policy.RiskMedium), Asked: operator.Past{Time: r.Since}, Status: StatusUnanswerable}, Pattern: id, Trust: LevelAnswers, Suggest: []string{}}
 }
 
 // leftDialog lists a request that a session's own dialog asks.
@@ -213,7 +213,7 @@ func (o Operator) sessionRequest(name, under string, r session.Request) Request 
 	call := r.Ask.Call()
 	q := Request{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(protocol.KindPermissionRequest), Member: name,
 		Instance: string(r.Instance), Tool: r.Ask.Tool, Input: json.RawMessage(r.Ask.Input), Cwd: r.Ask.Cwd, Digest: string(r.Digest),
-		Risk: string(policy.RiskOf(call)), Asked: r.At, Status: sessionStatus(r)},
+		Risk: string(policy.RiskOf(call)), Asked: operator.Past{Time: r.At}, Status: sessionStatus(r)},
 		Bound: r.Ask.Bound, Unheld: "the session runs it: its program is not looked up, its paths are checked, not held", Trust: LevelAnswers, Suggest: []string{}}
 	if r.Why != "" {
 		q.Asker = "unverified: " + r.Why + "; it takes no answer here"
@@ -287,7 +287,7 @@ func (o Operator) SessionsPast() ([]Request, error) {
 	})
 	proposals, err := o.proposals(true)
 	qs = append(qs, proposals...)
-	slices.SortStableFunc(qs, func(a, b Request) int { return a.Asked.Compare(b.Asked) })
+	slices.SortStableFunc(qs, func(a, b Request) int { return a.Asked.Compare(b.Asked.Time) })
 	return qs, errors.Join(broken, err)
 }
 

@@ -371,7 +371,7 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, d 
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, RecapWaiting{ID: q.ID, Handle: q.Handle, Member: q.Member, Asks: asks,
-			Risk: q.Risk, Asked: operator.Past{Time: q.Asked}, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
+			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.Handle}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, protocol.Lead, false)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestViews(t *testing.T) {
 	asked := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	r.desk.set(func(v *bridge.View) {
 		v.At = asked.Add(time.Second)
-		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: operator.Past{Time: asked}, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}}}}
 	})
 	r.bridge.Nudge()
@@ -163,7 +163,7 @@ func TestViews(t *testing.T) {
 	// A request in which only the age has changed is not pushed; a real change is.
 	r.desk.set(func(v *bridge.View) {
 		v.At = asked.Add(2 * time.Second)
-		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Pending = []decide.Request{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: operator.Past{Time: asked}, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
 	})
 	r.bridge.Nudge()

@@ -10,7 +10,6 @@ import (
 
 	"waggle/internal/face/view"
 	"waggle/internal/face/view/page"
-	"waggle/internal/face/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -159,8 +158,7 @@ func (c *conn) decide(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	doc := policyview.Decided(d)
-	return c.write(ctx, push{Op: opResult, Ref: f.ref, Decided: &doc})
+	return c.write(ctx, push{Op: opResult, Ref: f.ref, Decided: &d})
 }
 
 // pushes sends what is new, at once and then whenever there is a nudge.
@@ -206,8 +204,11 @@ func (c *conn) push(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, same := waiting(v.Pending, v.At)
-	if err := c.changed(ctx, &c.waits, same, push{Op: opPending, Pending: &now}); err != nil {
+	waiting := make([]question, len(v.Pending))
+	for i, q := range v.Pending {
+		waiting[i] = question{q, string(q.Input)}
+	}
+	if err := c.changed(ctx, &c.waits, waiting, push{Op: opPending, Pending: &page.Told{Doc: waiting, Now: v.At}}); err != nil {
 		return err
 	}
 	status := view.Status(&v.Status)
@@ -249,9 +250,10 @@ func (c *conn) once(ctx context.Context, member string, entries []mail.InboxEntr
 	return c.write(ctx, push{Op: opTeam, Member: member, Entries: fresh})
 }
 
-// changed sends p when what it shows is not what was sent last.
+// changed sends p when what it shows is not what was sent last. Ages, which the editor counts itself, make no difference:
+// they are 0 at the zero time.
 func (c *conn) changed(ctx context.Context, last *string, shows any, p push) error {
-	now, err := page.DocumentLine(shows)
+	now, err := page.DocumentLine(page.Told{Doc: shows})
 	if err != nil {
 		return err
 	}
@@ -263,16 +265,4 @@ func (c *conn) changed(ctx context.Context, last *string, shows any, p push) err
 	}
 	*last = string(now)
 	return nil
-}
-
-// waiting is what an editor is shown of questions, and what makes one list another
-// than the last: not their age, which the editor counts itself.
-func waiting(qs []decide.Request, now time.Time) (shown, same []question) {
-	shown, same = make([]question, len(qs)), make([]question, len(qs))
-	for i, q := range qs {
-		shown[i] = question{view.Request(q, now), string(q.Input)}
-		same[i] = shown[i]
-		same[i].AgeS = 0
-	}
-	return shown, same
 }

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 
 	"waggle/internal/face/view"
-	"waggle/internal/face/view/policyview"
+	"waggle/internal/face/view/page"
 	"waggle/internal/json/jsonobj"
+	"waggle/operator/decide"
 	"waggle/operator/mail"
 )
 
@@ -70,27 +71,27 @@ func parseFrame(data []byte) (frame, error) {
 
 // push is what an editor is sent; only the fields of its op are there.
 type push struct {
-	Op      string                      `json:"op"`
-	V       int                         `json:"v,omitempty"`
-	Team    string                      `json:"team,omitempty"`
-	ID      string                      `json:"id,omitempty"`
-	Member  string                      `json:"member,omitempty"`
-	Entry   *view.EntryDocument         `json:"entry,omitempty"`
-	Entries []view.EntryDocument        `json:"entries,omitempty"`
-	Pending *[]question                 `json:"pending,omitempty"`
-	Status  *view.StatusDocument        `json:"status,omitempty"`
-	Ref     string                      `json:"ref,omitempty"`
-	Decided *policyview.DecidedDocument `json:"decided,omitempty"`
-	Sent    *[]mail.Sent                `json:"sent,omitempty"`
-	Code    int                         `json:"code,omitempty"`
-	Error   string                      `json:"error,omitempty"`
-	Hint    string                      `json:"hint,omitempty"`
+	Op      string               `json:"op"`
+	V       int                  `json:"v,omitempty"`
+	Team    string               `json:"team,omitempty"`
+	ID      string               `json:"id,omitempty"`
+	Member  string               `json:"member,omitempty"`
+	Entry   *view.EntryDocument  `json:"entry,omitempty"`
+	Entries []view.EntryDocument `json:"entries,omitempty"`
+	Pending *page.Told           `json:"pending,omitempty"`
+	Status  *view.StatusDocument `json:"status,omitempty"`
+	Ref     string               `json:"ref,omitempty"`
+	Decided *decide.Decided      `json:"decided,omitempty"`
+	Sent    *[]mail.Sent         `json:"sent,omitempty"`
+	Code    int                  `json:"code,omitempty"`
+	Error   string               `json:"error,omitempty"`
+	Hint    string               `json:"hint,omitempty"`
 }
 
 // question is a request with its input as text besides: a program that parses JSON
 // numbers into floating point would show another input than the one that runs.
 type question struct {
-	view.RequestDocument
+	decide.Request
 	InputText string `json:"input_text"`
 }
 

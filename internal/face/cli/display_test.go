@@ -14,7 +14,6 @@ import (
 
 	"waggle/internal/face/cli"
 	"waggle/internal/face/cli/app"
-	"waggle/internal/face/view"
 	"waggle/internal/test/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -174,7 +173,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 		t.Errorf("a pattern of two groups: exit %d, %s", code, stderr)
 	}
 	c.prints("deny", evil[1], "-m", "no")
-	var doc struct{ Pending []view.PendingDocument }
+	var doc struct{ Pending []struct{ Handle string } }
 	testenv.Must(t, json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
 	for _, args := range [][]string{strings.Fields(hint[1]), {"show", "Bash(go test:*)"}, {"show", "-g", doc.Pending[0].Handle}} {
 		out = c.prints(args...)
@@ -220,7 +219,7 @@ func TestGroupIDIsOfItsText(t *testing.T) {
 	a, b := q("1", "ada", "go test ./a", "/w", "d1"), q("2", "bob", "go test ./b", "/w", "d2")
 	want := of(a, b)
 	late := b
-	late.Asked, late.Asker = time.Now().Add(-7*time.Second), "its process is dead"
+	late.Asked.Time, late.Asker = time.Now().Add(-7*time.Second), "its process is dead"
 	if got := of(late, a); got != want {
 		t.Errorf("order or age made %s of %s", got, want)
 	}

@@ -9,7 +9,6 @@ import (
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/cli/decidecmd"
 	"waggle/internal/face/view"
-	"waggle/internal/face/view/page"
 	"waggle/operator/doctor"
 )
 
@@ -39,7 +38,7 @@ problem with the next command, and changes nothing. Exit 1 when there is a probl
 			if err != nil {
 				return err
 			}
-			if err := a.Give(page.Told{Doc: map[string]any{"findings": fs}, Spell: app.StepText}, view.FindingsPage(fs, app.StepText)); err != nil {
+			if err := a.Give(map[string]any{"findings": fs}, view.FindingsPage(fs, app.StepText)); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(fs, func(f doctor.Finding) bool { return f.Status == doctor.Problem }) {

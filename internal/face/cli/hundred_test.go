@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/face/view"
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
@@ -169,8 +168,11 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 	}
 	commands := 1
 	var shown struct {
-		Pending []view.PendingDocument
-		Groups  []view.GroupDocument
+		Pending []json.RawMessage
+		Groups  []struct {
+			ID, Risk, Pattern string
+			Batch             bool
+		}
 	}
 	testenv.Must(t, json.Unmarshal(c.waggle("pending", "--json"), &shown))
 	if len(shown.Pending) != requests {

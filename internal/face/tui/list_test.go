@@ -47,7 +47,7 @@ func crowd(p *tui.Player, n, teams, asking int) {
 		stats[tui.MemberKey{Team: m.Team, Member: name}] = tui.Lines{Added: 41 * i, Deleted: 7 * i}
 		if i < asking {
 			q := all[i%len(all)]
-			q.Team, q.Member, q.Handle, q.ID, q.Asked = m.Team, name, fmt.Sprintf("K%03d", i), fmt.Sprint("perm-", i), m.Since
+			q.Team, q.Member, q.Handle, q.ID, q.Asked.Time = m.Team, name, fmt.Sprintf("K%03d", i), fmt.Sprint("perm-", i), m.Since
 			qs = append(qs, q)
 		}
 	}

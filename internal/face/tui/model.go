@@ -358,7 +358,7 @@ func (m *model) loadNews(gone []decide.Request) tea.Cmd {
 	if len(gone) == 0 {
 		return nil
 	}
-	of := slices.MaxFunc(gone, func(a, b decide.Request) int { return a.Asked.Compare(b.Asked) })
+	of := slices.MaxFunc(gone, func(a, b decide.Request) int { return a.Asked.Compare(b.Asked.Time) })
 	return func() tea.Msg {
 		f, err := m.src.Fate(m.ctx, of)
 		return newsMsg{of, len(gone) - 1, f, err}

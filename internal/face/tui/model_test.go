@@ -13,6 +13,7 @@ import (
 	"waggle/internal/face/tui"
 	"waggle/internal/face/view/page"
 	"waggle/internal/json/jsonobj"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/inspect"
@@ -108,7 +109,7 @@ func request(n int, member, command string, risk policy.Risk) decide.Request {
 	handle := fmt.Sprintf("K%03d", n)
 	return decide.Request{PendingItem: decide.PendingItem{Team: "api", ID: fmt.Sprint("perm-", n), Handle: handle, Kind: string(protocol.KindPermissionRequest),
 		Member: member, Instance: member + "1", Tool: "Bash", Input: json.RawMessage(in), Cwd: "/src", Digest: fmt.Sprintf("%064d", n), Risk: string(risk),
-		Asked: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Duration(n) * time.Minute), Status: decide.StatusOpen},
+		Asked: operator.Past{Time: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Duration(n) * time.Minute)}, Status: decide.StatusOpen},
 		Command: command, Trust: "cooperative", Suggest: []string{"Bash(" + command + ")"}}
 }
 

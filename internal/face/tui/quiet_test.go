@@ -85,7 +85,7 @@ func TestAges(t *testing.T) {
 	for d, want := range map[time.Duration]string{59 * second: "now", 61 * second: "1m", 59*time.Minute + 59*second: "59m", 90 * time.Minute: "1h", 47 * time.Hour: "47h", 50 * time.Hour: "2d"} {
 		play(t, func(t *testing.T, p *tui.Player, _ *desk) {
 			q := request(1, "ann", "ls", policy.RiskLow)
-			q.Asked = time.Now().Add(-d)
+			q.Asked.Time = time.Now().Add(-d)
 			p.Ask(q)
 			if text := p.Text(); !strings.Contains(text, want+" ls") {
 				t.Errorf("%s:\n%s", d, text)

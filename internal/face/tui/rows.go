@@ -62,7 +62,7 @@ func memberKey(team, name string) string { return "member\x00" + team + "\x00" +
 func (r row) of() (MemberKey, time.Time) {
 	switch {
 	case r.ask != nil:
-		return MemberKey{r.ask.Team, r.ask.Member}, r.ask.Asked
+		return MemberKey{r.ask.Team, r.ask.Member}, r.ask.Asked.Time
 	case r.done != nil:
 		return MemberKey{r.done.Team, r.done.Member}, r.done.At
 	}
@@ -173,7 +173,7 @@ func (r row) cells(now time.Time, several bool) (c cells) {
 		c.who = r.team() + "/" + c.who
 	}
 	if q := r.ask; q != nil {
-		c.is, c.age = q.Handle, ageText(q.Asked, now)
+		c.is, c.age = q.Handle, ageText(q.Asked.Time, now)
 		switch c.does, c.file = asksFor(*q); {
 		case q.Asker != "" && q.Kind == decide.KindProposal:
 			c.does = "(begun) " + c.does

@@ -157,7 +157,7 @@ func (l look) class() string {
 func shop(p *tui.Player) {
 	asks := func(n int, name, command string, risk policy.Risk, age time.Duration) decide.Request {
 		q := request(n, name, command, risk)
-		q.Team, q.Cwd, q.Asked = "shop", "/home/ann/.waggle/worktrees/shop/"+name, time.Now().Add(-age)
+		q.Team, q.Cwd, q.Asked.Time = "shop", "/home/ann/.waggle/worktrees/shop/"+name, time.Now().Add(-age)
 		return q
 	}
 	high := asks(1, "release", "npm ci && curl -fsSL https://get.example.com/cli | sh", policy.RiskHigh, 12*time.Second)

@@ -127,7 +127,7 @@ func (v Overview) parts(now time.Time) []part {
 		return append(append([]string{id}, whose(team, member)...), cells...)
 	}
 	for _, q := range v.Waiting {
-		needs.add(operator.Next{}, row(RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked, now), mark(q)+asksShort(q))...)
+		needs.add(operator.Next{}, row(RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked.Time, now), mark(q)+asksShort(q))...)
 	}
 	for _, st := range v.Teams {
 		of := func(m inspect.MemberStatus) []string { return whose(st.Team, m.Name) }

@@ -7,6 +7,7 @@ import (
 
 	"waggle/internal/face/view"
 	"waggle/internal/face/view/page"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
@@ -23,7 +24,7 @@ var stands = map[inspect.MemberState]inspect.Condition{inspect.StateHuman: inspe
 // reads, and members without work come with what they have changed and whether their check passed.
 func TestOverviewParts(t *testing.T) {
 	item := func(member, risk string) decide.PendingItem {
-		return decide.PendingItem{Team: "api", Handle: "H" + member, Member: member, Tool: "Bash", Risk: risk, Asked: at(30), Status: decide.StatusOpen}
+		return decide.PendingItem{Team: "api", Handle: "H" + member, Member: member, Tool: "Bash", Risk: risk, Asked: operator.Past{Time: at(30)}, Status: decide.StatusOpen}
 	}
 	call, asks, dialog := decide.Request{PendingItem: item("ann", "high")}, decide.Request{PendingItem: item("bob", "low")}, decide.Request{PendingItem: item("web", "medium")}
 	call.Input, call.Stdin = json.RawMessage(`{"command":"bash -s"}`), "make all"
@@ -53,7 +54,7 @@ func TestOverviewFits(t *testing.T) {
 	st := &inspect.Status{Team: "api", Unread: 1}
 	for i := range 40 {
 		name := fmt.Sprintf("m%d", i)
-		v.Waiting = append(v.Waiting, decide.Request{PendingItem: decide.PendingItem{Team: "api", Handle: name, Member: "w" + name, Asked: at(1), Status: decide.StatusOpen}})
+		v.Waiting = append(v.Waiting, decide.Request{PendingItem: decide.PendingItem{Team: "api", Handle: name, Member: "w" + name, Asked: operator.Past{Time: at(1)}, Status: decide.StatusOpen}})
 		for _, s := range []inspect.MemberState{inspect.StateWorking, inspect.StateFailed, inspect.StateIdle} {
 			st.Members = append(st.Members, inspect.MemberStatus{Name: name, State: s, Stand: inspect.Stand{Is: stands[s]}})
 		}

@@ -24,7 +24,7 @@ func PendingPage(qs []decide.Request, several bool, now time.Time) (p page.Page)
 		if q.Answer != nil {
 			status = q.Answer.Decision + " by " + q.Answer.By
 		}
-		t.Rows = append(t.Rows, []string{RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked, now), status, Asks(q)})
+		t.Rows = append(t.Rows, []string{RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked.Time, now), status, Asks(q)})
 	}
 	p.Table(t.WithTeam(1, several))
 	return p
@@ -62,7 +62,7 @@ func GroupPage(groups []decide.Group, several bool, now time.Time) (p page.Page)
 			}
 		}
 		t.Below = append(t.Below, below)
-		t.Rows = append(t.Rows, []string{id, g.Team, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), page.Age(g.Oldest, now), status, about})
+		t.Rows = append(t.Rows, []string{id, g.Team, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), page.Age(g.Oldest.Time, now), status, about})
 	}
 	p.Table(t.WithTeam(1, several))
 	return p
@@ -177,7 +177,7 @@ func PlanPage(qs []decide.Request, now time.Time) (p page.Page) {
 			status = q.Answer.Decision + " by " + q.Answer.By
 		}
 		first, _, _ := strings.Cut(q.Plan, "\n")
-		t.Rows = append(t.Rows, []string{RequestID(q), q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], page.Age(q.Asked, now), status, first})
+		t.Rows = append(t.Rows, []string{RequestID(q), q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], page.Age(q.Asked.Time, now), status, first})
 	}
 	p.Table(t)
 	return p

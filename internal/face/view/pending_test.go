@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/protocol"
 	"waggle/record"
@@ -16,7 +17,7 @@ import (
 func question() decide.Request {
 	return decide.Request{
 		PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "k3", Kind: string(protocol.KindPermissionRequest), Member: "ann", Instance: "i1", Tool: "Bash",
-			Input: json.RawMessage(`{"command":"make\ntest"}`), Cwd: "/w", Reason: "because", Digest: "d1", Risk: "low", Asked: at(0), Expires: at(600), File: "file", Status: decide.StatusOpen},
+			Input: json.RawMessage(`{"command":"make\ntest"}`), Cwd: "/w", Reason: "because", Digest: "d1", Risk: "low", Asked: operator.Past{Time: at(0)}, Expires: new(at(600)), File: "file", Status: decide.StatusOpen},
 		Bound: record.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", MustAsk: "Your settings ask.", Because: "No rule allows it.", Host: "example.com", Port: "443",
 		Plan: "one\ntwo", Revision: 2, Hash: "0123456789abcdef", Task: "7", Command: "make\ntest", Pattern: "Bash(make:*)", Suggest: []string{"Bash(make:*)"},
 		Questions: []decide.Asked{{Text: "which?", Header: "h", Options: []decide.Option{{Label: "a", Description: "first"}, {Label: "b"}}, Multiple: true}},
@@ -30,12 +31,12 @@ func question() decide.Request {
 func small(id, team, command string, s int) decide.Request {
 	in := json.RawMessage(fmt.Sprintf(`{"command":%q}`, command))
 	return decide.Request{PendingItem: decide.PendingItem{Team: team, ID: id, Handle: "h" + id, Kind: string(protocol.KindPermissionRequest), Member: "m" + id, Tool: "Bash",
-		Input: in, Cwd: "/w", Risk: "low", Digest: "d" + id, Asked: at(s), Status: decide.StatusOpen}, Command: command, Suggest: []string{}}
+		Input: in, Cwd: "/w", Risk: "low", Digest: "d" + id, Asked: operator.Past{Time: at(s)}, Status: decide.StatusOpen}, Command: command, Suggest: []string{}}
 }
 
 func TestQuestion(t *testing.T) {
-	golden(t, "question", view.Request(question(), now))
-	golden(t, "question_empty", view.Requests([]decide.Request{{Suggest: []string{}}}, now))
+	golden(t, "question", question())
+	golden(t, "question_empty", []decide.Request{{Suggest: []string{}}})
 	var b strings.Builder
 	for _, f := range view.QuestionFields(question(), nil, now) {
 		fmt.Fprintf(&b, "%s%s: %q\n", map[bool]string{true: "block "}[f.Block], f.Name, f.Text)
@@ -48,8 +49,8 @@ func TestPending(t *testing.T) {
 	qs := []decide.Request{small("1", "api", "go test ./a", 0), small("2", "api", "go test ./b", 30), small("3", decide.SessionTeam, "ls", 60), small("4", "web", long, 61)}
 	qs[1].LeadOut = "you answer: the lead's session is taken"
 	over := question()
-	golden(t, "pending", view.Pending(append(qs[:3:3], over), now))
-	golden(t, "pending_empty", view.Pending(nil, now))
+	golden(t, "pending", view.Pending(append(qs[:3:3], over)))
+	golden(t, "pending_empty", view.Pending(nil))
 	samePage(t, "pending", view.PendingPage(append(qs, over), false, now))
 	samePage(t, "groups", view.GroupPage(decide.Groups(qs), false, now))
 	samePage(t, "plans", view.PlanPage([]decide.Request{over}, now))

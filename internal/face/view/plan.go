@@ -18,11 +18,6 @@ func EscalatedPage(e *decide.Escalated) (p page.Page) {
 	return p
 }
 
-// PlanList is the document of plans.
-type PlanList struct {
-	Plans []RequestDocument `json:"plans"`
-}
-
 // PlanDiffDocument is the difference of two plans.
 type PlanDiffDocument struct {
 	A    string `json:"a"`

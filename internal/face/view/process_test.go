@@ -63,8 +63,8 @@ func TestBroken(t *testing.T) {
 func TestFindings(t *testing.T) {
 	fs := []doctor.Finding{{What: "git", Status: doctor.OK, Detail: "git version 2"}, {What: "state", Status: doctor.Problem, Detail: "it is open", Next: operator.Sentence{Text: "chmod 700 /s"}},
 		{What: "teams", Status: doctor.Note, Detail: "there is none", Next: operator.Sentence{Do: operator.Next{Step: operator.NextDemo}}}}
-	golden(t, "findings", told(map[string]any{"findings": fs}))
-	golden(t, "findings_empty", told(map[string]any{"findings": []doctor.Finding(nil)}))
+	golden(t, "findings", map[string]any{"findings": fs})
+	golden(t, "findings_empty", map[string]any{"findings": []doctor.Finding(nil)})
 	samePage(t, "findings", view.FindingsPage(fs, spell))
 }
 

@@ -24,8 +24,8 @@ func recap() *inspect.Recap {
 }
 
 func TestRecap(t *testing.T) {
-	golden(t, "recap", told(view.Recap(recap())))
-	golden(t, "recap_empty", told(view.Recap(&inspect.Recap{})))
+	golden(t, "recap", view.Recap(recap()))
+	golden(t, "recap_empty", view.Recap(&inspect.Recap{}))
 	samePage(t, "recap", view.RecapPage(now, recap()))
 	other := recap()
 	other.Team = "web"

@@ -61,7 +61,7 @@ func QuestionFields(q decide.Request, parts []policy.RiskPart, now time.Time) []
 	f.row("status", q.Status)
 	f.row("asker", q.Asker)
 	f.row("lead", q.LeadOut)
-	f.row("expires", page.Moment(q.Expires, now))
+	f.row("expires", page.Moment(page.At(q.Expires), now))
 	f.row("allowed", strings.Join(q.Votes, ", "))
 	f.row("left by", q.Escalated)
 	for i, rule := range q.Suggest {

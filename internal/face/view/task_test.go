@@ -47,8 +47,8 @@ func TestTask(t *testing.T) {
 	d := &board.TaskDetail{TaskView: tasks().Tasks[4], Description: "first\n  second\n\n", ActiveForm: "Building", Blocks: []task.ID{"2"},
 		Metadata: map[string]json.RawMessage{"b": json.RawMessage(`{"x":1}`), "a": json.RawMessage(`"words"`)},
 		Order:    &board.TaskOrder{Member: "ann", Seq: 7, At: at(1), By: policy.RoleOperator, Sent: true, SHA256: "ff"}}
-	golden(t, "task", told(map[string]any{"task": d}))
-	golden(t, "task_empty", told(map[string]any{"task": board.TaskDetail{}}))
+	golden(t, "task", map[string]any{"task": d})
+	golden(t, "task_empty", map[string]any{"task": board.TaskDetail{}})
 	samePage(t, "task", view.TaskPage(d, now, spell))
 	samePage(t, "task_empty", view.TaskPage(&board.TaskDetail{TaskView: board.TaskView{ID: "1", Status: task.Pending, State: board.StatePending}}, now, spell))
 }
@@ -57,9 +57,9 @@ func TestTaskResult(t *testing.T) {
 	r := &board.TaskResult{Task: tasks().Tasks[1], Changed: true, Ordered: true}
 	said := &board.TaskResult{Task: tasks().Tasks[4], Changed: true}
 	free := &board.TaskResult{Task: board.TaskView{ID: "9", Status: task.Pending, State: board.StatePending}}
-	golden(t, "task_result", told(r))
-	golden(t, "task_results", told(map[string]any{"results": []*board.TaskResult{said, free}}))
-	golden(t, "task_results_empty", told(map[string]any{"results": []*board.TaskResult(nil)}))
+	golden(t, "task_result", r)
+	golden(t, "task_results", map[string]any{"results": []*board.TaskResult{said, free}})
+	golden(t, "task_results_empty", map[string]any{"results": []*board.TaskResult(nil)})
 	golden(t, "task_released", map[string]any{"released": []task.ID(nil)})
 	golden(t, "task_removed", map[string]any{"removed": []task.ID{"1", "2"}})
 	var p page.Page

@@ -49,8 +49,8 @@ func TestBackup(t *testing.T) {
 func TestAdopted(t *testing.T) {
 	a := &teams.Adopted{Team: "api", Name: "ann", Instance: "i-1", PID: 17, Start: "99", Session: "s", Above: true, Trust: record.FileTrust,
 		Controls: []teams.Control{{What: "watch", Can: true, How: operator.Sentence{Text: "by its process", Do: operator.Next{Step: operator.NextAdoptedStatus}}}, {What: "gate", How: operator.Sentence{Text: "it is not ours"}}}}
-	golden(t, "adopted", told(a))
-	golden(t, "adopted_empty", told(&teams.Adopted{}))
+	golden(t, "adopted", a)
+	golden(t, "adopted_empty", &teams.Adopted{})
 	samePage(t, "adopted", append(view.AdoptedPage(a, spell), view.AdoptedNotes(a)...))
 	if p := view.AdoptedNotes(&teams.Adopted{}); len(p) != 0 {
 		t.Error(p)

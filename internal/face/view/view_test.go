@@ -1,9 +1,6 @@
 package view_test
 
-import (
-	"waggle/internal/face/view/page"
-	"waggle/internal/face/view/viewtest"
-)
+import "waggle/internal/face/view/viewtest"
 
 var (
 	at       = viewtest.At
@@ -14,6 +11,3 @@ var (
 	lines    = viewtest.Lines
 	spell    = viewtest.Spell
 )
-
-// told is a document in the steps and at the time of the tests.
-func told(doc any) page.Told { return page.Told{Doc: doc, Spell: spell, Now: now} }

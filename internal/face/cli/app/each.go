@@ -69,7 +69,7 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 		switch {
 		case x.Doc == nil:
 		case a.Flags.JSON:
-			documents = append(documents, ofTeam{name, x.Doc})
+			documents = append(documents, ofTeam{name, a.Told(x.Doc)})
 		case x.None != "":
 			a.Talk("%s in team %s", x.None, name)
 		default:

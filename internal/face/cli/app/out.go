@@ -19,17 +19,20 @@ import (
 	"waggle/team"
 )
 
-// Document writes one JSON document to stdout.
+// Document writes one JSON document to stdout, with its steps in commands and its ages now.
 func (a *App) Document(v any) error {
-	b, err := page.Document(v)
+	b, err := page.Document(a.Told(v))
 	return WriteJSON(a.Out, b, err)
 }
 
 // Line writes one JSON document on one line: for --follow.
 func (a *App) Line(v any) error {
-	b, err := page.DocumentLine(v)
+	b, err := page.DocumentLine(a.Told(v))
 	return WriteJSON(a.Out, b, err)
 }
+
+// Told is a document with its steps in commands and its ages now.
+func (a *App) Told(doc any) page.Told { return page.Told{Doc: doc, Spell: StepText, Now: a.Now()} }
 
 // WriteJSON writes a document, which may go to a terminal: it contains no needless escape, and
 // every character that is operator.Hidden is escaped, C1 and direction controls among them. Its

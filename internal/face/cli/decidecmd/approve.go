@@ -247,7 +247,7 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 
 // sayLearned makes the rule of answers, nil for none, and prints what was decided and learned.
 func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, results []decide.Decided, lesson *decide.Lesson) error {
-	doc := policyview.Results(results)
+	doc := policyview.DecidedList{Results: results}
 	var learned page.Page
 	if lesson != nil {
 		var err error

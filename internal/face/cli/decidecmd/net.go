@@ -40,7 +40,7 @@ func netPending(ctx context.Context, a *app.App) error {
 		if err != nil {
 			return app.Output{}, err
 		}
-		x := app.Output{Doc: policyview.NetPending(ns, a.Now()), Page: policyview.NetPendingPage(ns, a.Now()),
+		x := app.Output{Doc: map[string]any{"pending": ns}, Page: policyview.NetPendingPage(ns, a.Now()),
 			Talk: app.Faint("next:") + " waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON"}
 		if len(ns) == 0 {
 			x.None = "no member asks for a host"
@@ -72,7 +72,7 @@ the row names them.
 				if err != nil {
 					return app.Output{}, err
 				}
-				x := app.Output{Doc: policyview.GrantList{Hosts: v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
+				x := app.Output{Doc: map[string]any{"hosts": v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
 				if len(v.Hosts) == 0 {
 					x.None = "no answer about a host stands"
 				}
@@ -200,7 +200,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 		return err
 	}
 	if a.Flags.JSON {
-		if err := a.Document(policyview.NetDecided(out)); err != nil {
+		if err := a.Document(out); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ answer the request, and the answer waits for the next start of the process.`,
 				return err
 			}
 			if a.Flags.JSON {
-				return a.Document(view.Pending(qs, a.Now()))
+				return a.Document(view.Pending(qs))
 			}
 			if len(qs) == 0 {
 				a.Talk("nothing waits for you %s", of)
@@ -143,7 +143,7 @@ func sayFresh(a *app.App, qs []decide.Request, several bool) error {
 		}
 		return nil
 	}
-	for _, item := range view.Pending(qs, a.Now()).Pending {
+	for _, item := range view.Pending(qs).Pending {
 		if err := a.Line(item); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 		return err
 	}
 	if a.Flags.JSON {
-		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Requests(g.Requests, a.Now())})
+		return a.Document(map[string]any{"group": g, "requests": g.Requests})
 	}
 	for _, l := range app.WrapAll(g.Text, app.Width(a.Out)) {
 		a.Say("%s", l)
@@ -215,7 +215,7 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 
 func showQuestion(a *app.App, q decide.Request) error {
 	if a.Flags.JSON {
-		return a.Document(view.Request(q, a.Now()))
+		return a.Document(q)
 	}
 	a.Say("%s", a.QuestionText(q, app.Width(a.Out)))
 	return nil

@@ -50,7 +50,7 @@ func planList(ctx context.Context, a *app.App, all bool) error {
 		if err != nil {
 			return app.Output{}, err
 		}
-		x := app.Output{Doc: view.PlanList{Plans: view.Requests(qs, a.Now())}, Page: view.PlanPage(qs, a.Now())}
+		x := app.Output{Doc: map[string]any{"plans": qs}, Page: view.PlanPage(qs, a.Now())}
 		if len(qs) == 0 {
 			x.None = "no plan waits for you"
 		}

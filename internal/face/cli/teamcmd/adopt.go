@@ -5,7 +5,6 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
-	"waggle/internal/face/view/page"
 	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/protocol"
@@ -60,7 +59,7 @@ and --team-name, or its session id, are those of the entry. --as NAME names it t
 			if err != nil {
 				return err
 			}
-			if err := a.Give(page.Told{Doc: got, Spell: app.StepText}, view.AdoptedPage(got, app.StepText)); err != nil || a.Flags.JSON {
+			if err := a.Give(got, view.AdoptedPage(got, app.StepText)); err != nil || a.Flags.JSON {
 				return err
 			}
 			a.Tell(view.AdoptedNotes(got), name)

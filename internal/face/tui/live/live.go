@@ -147,7 +147,7 @@ func (l *Source) Crew(ctx context.Context) (c tui.Crew, err error) {
 		qs, _ := decide.Of(l.op).Pending(ctx, decide.SessionTeam, false) // Requests returns the error
 		for _, q := range qs {
 			if q.Kind == decide.KindDialog {
-				c.Members = append(c.Members, tui.Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked, Why: q.Reason}})
+				c.Members = append(c.Members, tui.Member{Team: q.Team, MemberStatus: inspect.MemberStatus{Name: q.Member, State: inspect.StateHuman, Stand: inspect.Stand{Is: inspect.ConditionNeedsYou}, Since: q.Asked.Time, Why: q.Reason}})
 			}
 		}
 	}

@@ -9,38 +9,12 @@ import (
 	"waggle/operator/decide"
 )
 
-// DecidedDocument is the result of an answer, and why it was refused.
-type DecidedDocument struct {
-	decide.Decided
-	Error string `json:"error,omitempty"`
-}
-
 // DecidedList is the document of answers. Policy is set with a new rule: a decide.PolicyChange, or
 // the decide.SessionRules of a rule for sessions.
 type DecidedList struct {
-	Policy  any               `json:"policy,omitempty"`
-	Results []DecidedDocument `json:"results"`
+	Policy  any              `json:"policy,omitempty"`
+	Results []decide.Decided `json:"results"`
 }
-
-// Decided is the document of one answer.
-func Decided(d decide.Decided) DecidedDocument {
-	out := DecidedDocument{Decided: d}
-	if d.Err() != nil {
-		out.Error = d.Err().Error()
-	}
-	return out
-}
-
-func decided(ds []decide.Decided) []DecidedDocument {
-	out := make([]DecidedDocument, 0, len(ds))
-	for _, d := range ds {
-		out = append(out, Decided(d))
-	}
-	return out
-}
-
-// Results is the document of answers.
-func Results(ds []decide.Decided) DecidedList { return DecidedList{Results: decided(ds)} }
 
 // DecidedLine shows the result of an answer that was not refused.
 func DecidedLine(d decide.Decided, now time.Time) page.Line {

@@ -16,9 +16,9 @@ func TestDecided(t *testing.T) {
 		{ID: "perm-3", Decision: "deny", By: "rules", At: at(2)},
 		{ID: "perm-4", Changed: true, Voted: true},
 	}
-	golden(t, "decided", policyview.Results(append(ds, decide.Refused("perm-5", errors.New("there is no request perm-5")))))
-	golden(t, "decided_empty", policyview.Results(nil))
-	learned := policyview.Results(ds[:1])
+	golden(t, "decided", policyview.DecidedList{Results: append(ds, decide.Refused("perm-5", errors.New("there is no request perm-5")))})
+	golden(t, "decided_empty", policyview.DecidedList{})
+	learned := policyview.DecidedList{Results: ds[:1]}
 	learned.Policy = &decide.PolicyChange{Team: "api", Version: 3}
 	golden(t, "decided_learned", learned)
 	var ls []page.Line

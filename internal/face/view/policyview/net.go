@@ -11,43 +11,14 @@ import (
 	"waggle/record"
 )
 
-// NetQuestionDocument is a host that a member asks for.
-type NetQuestionDocument struct {
-	decide.NetRequest
-	AgeS      int64            `json:"age_s"`
-	ExpiresAt *string          `json:"expires_at"`
-	Status    string           `json:"status"`
-	Enforced  bool             `json:"enforced"` // the machine holds the member's commands to an answer
-	Sandbox   record.HeldLevel `json:"sandbox"`  // enforced, files only, off, unknown
-}
-
-// NetPendingList is the document of hosts with open requests.
-type NetPendingList struct {
-	Pending []NetQuestionDocument `json:"pending"`
-}
-
-// NetPending is the document of hosts with open requests.
-func NetPending(ns []decide.NetRequest, now time.Time) NetPendingList {
-	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
-	for _, n := range ns {
-		l.Pending = append(l.Pending, NetQuestionDocument{n, page.AgeSeconds(n.Asked, now), page.Until(n.Expires), n.Status, n.Enforced(), n.Sandbox})
-	}
-	return l
-}
-
 // NetPendingPage has a row for each host.
 func NetPendingPage(ns []decide.NetRequest, now time.Time) (p page.Page) {
 	t := page.Table{Head: []string{"ID", "MEMBER", "N", "AGE", "STATUS", "ENFORCED", "HOST AND REASON"}, About: true}
 	for _, n := range ns {
-		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked, now), n.Status, enforcedWord(n.Sandbox), strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
+		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked.Time, now), n.Status, enforcedWord(n.Sandbox), strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
 	}
 	p.Table(t)
 	return p
-}
-
-// GrantList is the document of standing answers.
-type GrantList struct {
-	Hosts []decide.GrantView `json:"hosts"`
 }
 
 // GrantPage has a row for each standing answer.
@@ -84,17 +55,6 @@ func untilOr(t, now time.Time, always string) string {
 		return always
 	}
 	return page.Clock(t, now)
-}
-
-// NetDecidedDocument is the result of an answer about a host.
-type NetDecidedDocument struct {
-	Results []DecidedDocument `json:"results"`
-	*decide.NetDecided
-}
-
-// NetDecided is the document of an answer about a host.
-func NetDecided(n *decide.NetDecided) NetDecidedDocument {
-	return NetDecidedDocument{decided(n.Results), n}
 }
 
 // notHeld says that nothing holds commands to a standing answer; "" where something does.

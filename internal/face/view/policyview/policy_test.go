@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"waggle/internal/face/view/policyview"
+	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/record"
@@ -48,18 +49,18 @@ func TestPolicyChange(t *testing.T) {
 }
 
 func TestNet(t *testing.T) {
-	ns := []decide.NetRequest{{Host: "example.com", Port: "443", Shown: "example.com:443", Member: "ann", Instance: "0123", IDs: []string{"sandbox-1", "sandbox-2"}, Handles: []string{"7KQF", "8MRG"}, Reason: "to fetch", Asked: at(30), Expires: at(99), Status: "open"},
+	ns := []decide.NetRequest{{Host: "example.com", Port: "443", Shown: "example.com:443", Member: "ann", Instance: "0123", IDs: []string{"sandbox-1", "sandbox-2"}, Handles: []string{"7KQF", "8MRG"}, Reason: "to fetch", Asked: operator.Past{Time: at(30)}, Expires: new(at(99)), Status: "open"},
 		{Shown: "x.org:80", IDs: []string{"sandbox-3"}, Handles: []string{"9XYZ"}}}
-	golden(t, "net_pending", policyview.NetPending(ns, now))
-	golden(t, "net_pending_empty", policyview.NetPending(nil, now))
+	golden(t, "net_pending", map[string]any{"pending": ns})
+	golden(t, "net_pending_empty", map[string]any{"pending": []decide.NetRequest(nil)})
 	samePage(t, "net_pending", policyview.NetPendingPage(ns, now))
-	golden(t, "grants", policyview.GrantList{Hosts: grants()})
-	golden(t, "grants_empty", policyview.GrantList{Hosts: nil})
+	golden(t, "grants", map[string]any{"hosts": grants()})
+	golden(t, "grants_empty", map[string]any{"hosts": []decide.GrantView(nil)})
 	samePage(t, "grants", policyview.GrantPage(grants(), now))
 	samePage(t, "grants", policyview.GrantPage(grants(), now))
 	n := &decide.NetDecided{Results: []decide.Decided{{ID: "sandbox-1", Decision: "allow", By: "operator", At: at(2), Changed: true}}, Grants: grants(),
 		Policy: &decide.PolicyChange{Team: "api", Version: 3, Changed: true, Members: policyMembers(), Keep: []string{}}}
-	golden(t, "net_decided", policyview.NetDecided(n))
-	golden(t, "net_decided_empty", policyview.NetDecided(&decide.NetDecided{}))
+	golden(t, "net_decided", n)
+	golden(t, "net_decided_empty", &decide.NetDecided{})
 	samePage(t, "net_decided", policyview.NetDecidedPage(n, now))
 }

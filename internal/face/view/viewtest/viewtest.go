@@ -24,10 +24,10 @@ func At(s int) time.Time {
 // Now is the time at which tests look.
 var Now = At(90)
 
-// Golden compares a document with its file.
+// Golden compares a document, whose steps have their names and whose ages are of Now, with its file.
 func Golden(t testing.TB, name string, doc any) {
 	t.Helper()
-	b, err := page.Document(doc)
+	b, err := page.Document(page.Told{Doc: doc, Spell: Spell, Now: Now})
 	if err != nil {
 		t.Fatal(err)
 	}
