@@ -36,7 +36,7 @@ not run.`,
 			if err != nil {
 				return err
 			}
-			return a.Give(resultview.CompareDocument{Compared: cs}, resultview.ComparePage(cs))
+			return a.Give(map[string]any{"compared": cs}, resultview.ComparePage(cs))
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "run check of the team file in each worktree")

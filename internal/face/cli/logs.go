@@ -67,7 +67,7 @@ func putLines(a *app.App, lines []string) error {
 	for _, l := range lines {
 		if !a.Flags.JSON {
 			a.Say("%s", operator.Visible(l))
-		} else if err := a.Line(view.PeekLine{Line: l}); err != nil {
+		} else if err := a.Line(map[string]any{"line": l}); err != nil {
 			return err
 		}
 	}

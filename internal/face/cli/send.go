@@ -227,7 +227,7 @@ func messageText(a *app.App, args []string, file string) (string, error) {
 }
 
 func saySent(a *app.App, results []mail.Sent) error {
-	if err := a.Give(view.SentsDocument{Results: results}, view.SentPage(results)); err != nil {
+	if err := a.Give(map[string]any{"results": results}, view.SentPage(results)); err != nil {
 		return err
 	}
 	return mail.Exit(results)

@@ -8,11 +8,6 @@ import (
 	"waggle/operator/board"
 )
 
-// ArtifactsDocument are the files that members made.
-type ArtifactsDocument struct {
-	Artifacts []board.ArtifactRow `json:"artifacts"`
-}
-
 // ArtifactsPage has a row for each file.
 func ArtifactsPage(rows []board.ArtifactRow, now time.Time) (p page.Page) {
 	t := page.Table{Head: []string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}}

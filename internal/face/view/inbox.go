@@ -41,11 +41,6 @@ type EntryRequestDocument struct {
 	At       string `json:"at,omitempty"`
 }
 
-// NewsDocument is one wake-up of the lead's session.
-type NewsDocument struct {
-	News []json.RawMessage `json:"news"`
-}
-
 // AddressDocument is the address at which a member takes messages.
 type AddressDocument struct {
 	Address string `json:"address"`
@@ -53,8 +48,8 @@ type AddressDocument struct {
 	Team    string `json:"team"`
 }
 
-// News is the document of a wake-up.
-func News(ns []control.News) NewsDocument { return NewsDocument{wakes(ns)} }
+// News is the document of one wake-up of the lead's session.
+func News(ns []control.News) any { return map[string]any{"news": wakes(ns)} }
 
 // wakes are the events of a wake-up, with their times as the journals have them.
 func wakes(ns []control.News) (all []json.RawMessage) {

@@ -65,8 +65,8 @@ func TestSaid(t *testing.T) {
 
 func TestSent(t *testing.T) {
 	sent := []mail.Sent{{To: "ann", MsgID: "m-1", State: mail.Written, Ahead: 2, Detail: "busy"}, {To: "bob", MsgID: "m-2", State: mail.Delivered, Ahead: 1}}
-	golden(t, "sent", view.SentsDocument{Results: sent})
-	golden(t, "sent_empty", view.SentsDocument{})
+	golden(t, "sent", map[string]any{"results": sent})
+	golden(t, "sent_empty", map[string]any{"results": []mail.Sent(nil)})
 	samePage(t, "sent", append(append(view.SentPage(sent), view.SentPage(sent[:1])...), view.SentPage(sent[1:])...))
 }
 

@@ -58,11 +58,6 @@ func PeekHead(k *inspect.Peek, now time.Time) (p page.Page) {
 	return p
 }
 
-// PeekLine is a line of output that is followed.
-type PeekLine struct {
-	Line string `json:"line"`
-}
-
 // LogsDocument is all of a member's output.
 type LogsDocument struct {
 	Team  string   `json:"team"`

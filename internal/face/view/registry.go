@@ -9,11 +9,6 @@ import (
 	"waggle/protocol"
 )
 
-// TeamList is the document of teams.
-type TeamList struct {
-	Teams []inspect.TeamRow `json:"teams"`
-}
-
 // Registry is the document of a team: the registry's own fields in their order, then those of seed
 // 002's export, then the running processes.
 func Registry(tv *inspect.TeamView) (json.RawMessage, error) {

@@ -10,8 +10,8 @@ import (
 )
 
 func TestTeams(t *testing.T) {
-	golden(t, "teams", view.TeamList{Teams: []inspect.TeamRow{{Name: "api", Dialect: "named", Layout: "array", Members: 2, Live: 1}, {Name: "zero", Dialect: "unreadable", Layout: "array"}}})
-	golden(t, "teams_empty", view.TeamList{})
+	golden(t, "teams", map[string]any{"teams": []inspect.TeamRow{{Name: "api", Dialect: "named", Layout: "array", Members: 2, Live: 1}, {Name: "zero", Dialect: "unreadable", Layout: "array"}}})
+	golden(t, "teams_empty", map[string]any{"teams": []inspect.TeamRow(nil)})
 }
 
 func TestRegistry(t *testing.T) {

@@ -7,11 +7,6 @@ import (
 	"waggle/operator/mail"
 )
 
-// SentsDocument is the state of messages, one for each recipient.
-type SentsDocument struct {
-	Results []mail.Sent `json:"results"`
-}
-
 // SentPage shows the state of messages. For a single one that failed it is empty: the command's
 // error says it.
 func SentPage(rs []mail.Sent) (p page.Page) {

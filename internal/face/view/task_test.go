@@ -83,8 +83,8 @@ func TestTaskResult(t *testing.T) {
 
 func TestArtifacts(t *testing.T) {
 	rows := []board.ArtifactRow{{Member: "ann", Kind: "log", Path: "output.log", Size: 17, Modified: at(0)}, {Member: "bob", Kind: "artifact", Path: "artifacts/x", Size: 3 << 20}}
-	golden(t, "artifacts", view.ArtifactsDocument{Artifacts: rows})
-	golden(t, "artifacts_empty", view.ArtifactsDocument{})
+	golden(t, "artifacts", map[string]any{"artifacts": rows})
+	golden(t, "artifacts_empty", map[string]any{"artifacts": []board.ArtifactRow(nil)})
 	samePage(t, "artifacts", view.ArtifactsPage(rows, now))
 	for n, want := range map[int64]string{1023: "1023 B", 1536: "1.5 KiB", 5 << 30: "5.0 GiB"} {
 		if got := view.Size(n); got != want {

@@ -71,8 +71,8 @@ func TestMigrated(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	ps := []teams.Problem{{Path: "config.json", Pointer: "/name", Message: "is missing"}, {Path: "x", Message: "is no JSON"}}
-	golden(t, "problems", view.ProblemsDocument{Problems: ps})
-	golden(t, "problems_empty", view.ProblemsDocument{})
+	golden(t, "problems", map[string]any{"problems": ps})
+	golden(t, "problems_empty", map[string]any{"problems": []teams.Problem(nil)})
 	samePage(t, "problems", append(view.ProblemsPage(ps, "api"), view.ProblemsPage(nil, "api")...))
 }
 

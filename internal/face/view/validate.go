@@ -6,11 +6,6 @@ import (
 	"waggle/protocol"
 )
 
-// ProblemsDocument has the problems of a team's files.
-type ProblemsDocument struct {
-	Problems []teams.Problem `json:"problems"`
-}
-
 // ProblemsPage has a line for each problem, or says that there is none.
 func ProblemsPage(ps []teams.Problem, of protocol.TeamName) (p page.Page) {
 	if len(ps) == 0 {

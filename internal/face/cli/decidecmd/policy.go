@@ -318,7 +318,7 @@ rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope
 				if err != nil {
 					return app.Output{}, err
 				}
-				x := app.Output{Doc: policyview.SuggestionList{Suggestions: ss}}
+				x := app.Output{Doc: map[string]any{"suggestions": ss}}
 				if len(ss) == 0 {
 					x.None = "nothing to suggest: no call of low or medium risk was approved twice"
 				}

@@ -63,7 +63,7 @@ func teamList(ctx context.Context, a *app.App) error {
 		a.Talk("%s %s", app.Yellow("note:"), operator.Visible(p.Error()))
 	}
 	if a.Flags.JSON {
-		return a.Document(view.TeamList{Teams: rows})
+		return a.Document(map[string]any{"teams": rows})
 	}
 	if len(rows) == 0 {
 		a.Talk("there is no team in %s", op.Root.Path)

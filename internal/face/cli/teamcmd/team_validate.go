@@ -29,7 +29,7 @@ k8s are named as reserved. It changes nothing. Exit code 1 when there are proble
 				if err != nil {
 					return app.Output{}, err
 				}
-				x := app.Output{Doc: view.ProblemsDocument{Problems: problems}, Page: view.ProblemsPage(problems, name)}
+				x := app.Output{Doc: map[string]any{"problems": problems}, Page: view.ProblemsPage(problems, name)}
 				if len(problems) == 0 {
 					return x, nil
 				}

@@ -37,8 +37,8 @@ func TestSuggestions(t *testing.T) {
 	for range 7 {
 		s.Matched = append(s.Matched, decide.SuggestedCall{ID: "perm-1", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"go test"}`), Decision: "allow", By: "operator"})
 	}
-	golden(t, "suggestions", policyview.SuggestionList{Suggestions: []decide.Suggestion{s, {}}})
-	golden(t, "suggestions_empty", policyview.SuggestionList{})
+	golden(t, "suggestions", map[string]any{"suggestions": []decide.Suggestion{s, {}}})
+	golden(t, "suggestions_empty", map[string]any{"suggestions": []decide.Suggestion(nil)})
 	samePage(t, "suggestion", policyview.SuggestionPage(s))
 	samePage(t, "suggestion_alike", policyview.SuggestionPage(decide.Suggestion{Rule: "Read", Risk: "low", Approvals: 2, Members: []string{"ann", "bob"}}))
 }

@@ -8,11 +8,6 @@ import (
 	"waggle/operator/decide"
 )
 
-// SuggestionList is the document of suggestions.
-type SuggestionList struct {
-	Suggestions []decide.Suggestion `json:"suggestions"`
-}
-
 // shownMatches is how many matched calls a suggestion shows to a person.
 const shownMatches = 5
 

@@ -58,11 +58,6 @@ func files(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// CompareDocument is the work of several members side by side.
-type CompareDocument struct {
-	Compared []results.Compared `json:"compared"`
-}
-
 // ComparePage is a row for each member.
 func ComparePage(cs []results.Compared) (p page.Page) {
 	t := page.Table{Head: []string{"MEMBER", "STATE", "FILES", "+", "-", "CHECK", "TASK"}}
