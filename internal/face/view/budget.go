@@ -61,9 +61,7 @@ func BudgetsPage(all []supervise.Budget) (p page.Page) {
 		t.Names = append(t.Names, name)
 		t.Rows = append(t.Rows, []string{name, b.Limit.String(), b.Set.String(), sentence.Spent(b.Used)})
 	}
-	if len(all) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	return p
 }
 

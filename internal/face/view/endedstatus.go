@@ -34,20 +34,16 @@ func EndedStatus(st *inspect.EndedStatus) EndedStatusDocument {
 // EndedStatusPage shows when and how a team ended, what became of its members and tasks, and what is kept.
 func EndedStatusPage(st *inspect.EndedStatus, now time.Time) (p page.Page) {
 	p.Line(page.Strong(st.Team), page.Plain("  "+EndedWhen(st.EndedTeam, now)+"; it began "+page.When(st.Opened, now)))
-	if len(st.Members) > 0 {
-		t := page.Table{Head: []string{"MEMBER", "LEFT", "HOW"}, About: true}
-		for _, m := range st.Members {
-			t.Rows = append(t.Rows, []string{m.Name, page.When(m.At, now), LeftText(m)})
-		}
-		p.Table(t)
+	members := page.Table{Head: []string{"MEMBER", "LEFT", "HOW"}, About: true}
+	for _, m := range st.Members {
+		members.Rows = append(members.Rows, []string{m.Name, page.When(m.At, now), LeftText(m)})
 	}
-	if len(st.Tasks) > 0 {
-		t := page.Table{Head: []string{"TASK", "STATE", "OWNER", "SUBJECT", "NOTE"}, About: true}
-		for _, k := range st.Tasks {
-			t.Rows = append(t.Rows, []string{k.ID, string(k.State), k.Owner, k.Subject, k.Note})
-		}
-		p.Table(t)
+	p.Rows(members)
+	tasks := page.Table{Head: []string{"TASK", "STATE", "OWNER", "SUBJECT", "NOTE"}, About: true}
+	for _, k := range st.Tasks {
+		tasks.Rows = append(tasks.Rows, []string{k.ID, string(k.State), k.Owner, k.Subject, k.Note})
 	}
+	p.Rows(tasks)
 	team := protocol.TeamName(st.Team)
 	for _, k := range st.Kept {
 		what, where := "worktree", k.Path+", branch "+k.Branch

@@ -25,9 +25,7 @@ func SentPage(rs []mail.Sent) (p page.Page) {
 		}
 		t.Rows = append(t.Rows, []string{r.To, string(r.State), ahead(r), shortOf(r.MsgID, ids), what})
 	}
-	if len(rs) > 0 {
-		p.Table(t)
-	}
+	p.Rows(t)
 	for _, r := range rs {
 		addStep(&p, r)
 	}

@@ -27,7 +27,7 @@ func TestTimes(t *testing.T) {
 		"1 member":             page.Count(1, "member"),
 		"0 members":            page.Count(0, "member"),
 
-		"2026-11-20T12:00:00.345Z": *page.Until(at(0)),
+		"2026-11-20T12:00:00.345Z": page.Stamp(at(0)),
 		"2026-11-20 12:00:00":      page.ClockSeconds(at(0), now.AddDate(0, 0, 1)),
 	} {
 		if got != want {

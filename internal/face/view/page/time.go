@@ -89,15 +89,6 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Until is a time in a document, null for none.
-func Until(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := Stamp(t)
-	return &s
-}
-
 // At is the time of a pointer, zero for nil.
 func At(t *time.Time) time.Time {
 	if t == nil {
