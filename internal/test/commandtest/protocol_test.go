@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -26,7 +27,7 @@ type fatal interface {
 func piped(t *testing.T, f fatal, in string, args ...string) string {
 	f.Helper()
 	var out, stderr bytes.Buffer
-	a := &app.App{In: strings.NewReader(in), Out: &out, Err: &stderr, Version: "test"}
+	a := &app.App{In: strings.NewReader(in), Out: &out, Err: &stderr, Version: "test", Now: time.Now}
 	if code := cli.Run(t.Context(), a, append([]string{"protocol"}, args...)); code != 0 {
 		f.Fatalf("waggle protocol %v: exit %d\n%s\n%s", args, code, stderr.String(), in)
 	}
