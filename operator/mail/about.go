@@ -63,6 +63,5 @@ var answers = map[protocol.Kind]protocol.Kind{
 }
 
 func (o Operator) request(s *operator.State, r *control.Request, e *InboxEntry) {
-	q := decide.Of(o.Operator).Request(s, r)
-	e.Request = &q
+	e.Request = NewEntryRequest(decide.Of(o.Operator).Request(s, r))
 }

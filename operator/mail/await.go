@@ -135,7 +135,7 @@ func kindOf(s MessageState) operator.Kind {
 	case Expired:
 		return operator.Timeout
 	case DeadLetter, Delivered:
-		if s.At.IsZero() {
+		if s.At == "" {
 			return operator.Failed // the mailbox does not have it, and no record has its end
 		}
 		return operator.Died

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"waggle/control"
 	"waggle/journal"
@@ -31,11 +32,31 @@ type InboxEntry struct {
 	Warnings  []string `json:"warnings"`
 	ID        string   `json:"id"`      // identity: hash and occurrence
 	Archive   string   `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
-	// Request is the request that it asks or answers, as the leader's journal has it; nil: none that is known.
-	Request *decide.Request `json:"-"`
+	// Request is the request that it asks or answers; nil: none that is known.
+	Request *EntryRequest `json:"request,omitempty"`
 	// Reply is what the member said to a shutdown request; "": nothing yet.
-	Reply string        `json:"-"`
+	Reply string        `json:"reply,omitempty"`
 	Entry mailbox.Entry `json:"-"`
+}
+
+// EntryRequest is the request that a message asks or answers, as the leader's journal has it.
+type EntryRequest struct {
+	Handle   string         `json:"handle"`
+	Status   string         `json:"status"`
+	Decision string         `json:"decision,omitempty"`
+	By       string         `json:"by,omitempty"`
+	Via      string         `json:"via,omitempty"`
+	At       time.Time      `json:"at,omitzero"`
+	Of       decide.Request `json:"-"` // the request itself
+}
+
+// NewEntryRequest is the request of a message.
+func NewEntryRequest(q decide.Request) *EntryRequest {
+	e := &EntryRequest{Handle: q.Handle, Status: q.Status, Of: q}
+	if a := q.Answer; a != nil {
+		e.Decision, e.By, e.Via, e.At = a.Decision, a.By, a.Via, a.At
+	}
+	return e
 }
 
 // Inbox is one member's messages.

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,15 +18,16 @@ import (
 
 // StoredMessage is a message, the mailbox that holds it, and its delivery state.
 type StoredMessage struct {
-	To       string
-	From     string
-	MsgID    string
-	State    Delivery // the last of States
-	Ahead    int      // unread before it, while it waits
-	Priority record.Priority
-	Entry    InboxEntry // index -1: it is in no mailbox
-	Raw      json.RawMessage
-	States   []MessageState
+	To       string          `json:"to"`
+	From     string          `json:"from"`
+	MsgID    string          `json:"msg_id"`
+	State    Delivery        `json:"state"` // the last of States
+	Since    string          `json:"since"` // of the newest state whose time is known
+	Ahead    int             `json:"ahead"` // unread before it, while it waits
+	Priority record.Priority `json:"priority"`
+	Entry    InboxEntry      `json:"entry"` // index -1: it is in no mailbox
+	Raw      json.RawMessage `json:"raw"`
+	States   []MessageState  `json:"states"`
 }
 
 // Message finds messages by msg_id, by its beginning, or by their id, in every mailbox of a team
@@ -228,6 +230,9 @@ func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
 	m.From, m.MsgID = m.Entry.From, m.Entry.MsgID
 	m.States = v.states(tr, b, i)
 	m.State = m.States[len(m.States)-1].State
+	for _, s := range m.States {
+		m.Since = cmp.Or(s.At, m.Since)
+	}
 	if !m.State.Over() && i >= 0 {
 		for _, e := range b.entries[:i] {
 			if e.Err == nil && !e.Envelope.Read {
@@ -245,7 +250,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
 		lies = []MessageState{{State: Written, Evidence: "the mailbox"}}
 		if tr.mail == nil { // no journal has it: use the time that the message claims
-			lies[0].Claimed = b.entries[i].Envelope.Timestamp
+			lies[0].At = b.entries[i].Envelope.Timestamp
 		}
 	}
 	states := tr.settled(lies...)

@@ -68,7 +68,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 			if last := m.States[len(m.States)-1]; m.State != c.state || !strings.Contains(last.Detail, c.says) {
 				t.Errorf("%+v", m.States)
 			}
-			if m.To != "bob" || m.From != string(protocol.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.States[0].At.IsZero() || m.Priority != "normal" {
+			if m.To != "bob" || m.From != string(protocol.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.States[0].At == "" || m.Priority != "normal" {
 				t.Errorf("%+v", m)
 			}
 			if m.States[0].State != mail.Queued || !strings.HasPrefix(m.States[0].Evidence, "journal leader, seq ") {
@@ -190,7 +190,7 @@ func TestMessageStaysDelivered(t *testing.T) {
 	}
 	second := send(t, tm, "theirs", "second").MsgID
 	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(abroad)))
-	if m := became(t, tm, first); m.State != mail.Delivered || m.States[len(m.States)-1].At.IsZero() {
+	if m := became(t, tm, first); m.State != mail.Delivered || m.States[len(m.States)-1].At == "" {
 		t.Errorf("first: %+v", m.States)
 	}
 	if m := became(t, tm, second); m.State != mail.Written || !strings.Contains(m.States[len(m.States)-1].Detail, "whether it was read is not known") {

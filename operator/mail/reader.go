@@ -52,7 +52,7 @@ func (v *survey) keep(ctx context.Context, o Operator) {
 		}
 		b, at := v.find(tr)
 		states := v.states(tr, b, at)
-		if last := states[len(states)-1]; last.State != Delivered || !last.At.IsZero() {
+		if last := states[len(states)-1]; last.State != Delivered || last.At != "" {
 			continue
 		}
 		evidence := record.ReaderTook

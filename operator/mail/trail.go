@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"waggle/control"
 	"waggle/journal"
@@ -52,11 +51,10 @@ func (d Delivery) Over() bool {
 
 // MessageState is one state that a message has reached.
 type MessageState struct {
-	State    Delivery
-	At       time.Time // zero when no record has it
-	Claimed  string    // of a message without a record: the time that the message claims
-	Evidence string    // which record of which journal, or what the mailbox shows
-	Detail   string
+	State    Delivery `json:"state"`
+	At       string   `json:"at"`       // as a record has it, or the message where none has that; "" when no record has it
+	Evidence string   `json:"evidence"` // which record of which journal, or what the mailbox shows
+	Detail   string   `json:"detail"`
 }
 
 // trail is one message: what its sender recorded, and what the journals have of its course.
@@ -226,7 +224,7 @@ func (t *trail) course() []MessageState {
 // note adds a state that a record shows, of a member's journal or the leader's ("").
 func (t *trail) note(d Delivery, of record.Instance, m control.Mark, detail string) {
 	name := cmp.Or(journal.Name(of), t.t.s.JournalName)
-	t.states = append(t.states, MessageState{State: d, At: m.At, Evidence: fmt.Sprintf("journal %s, seq %d: %s", t.t.s.Owner(name), m.Seq, m.Kind), Detail: detail})
+	t.states = append(t.states, MessageState{State: d, At: protocol.FormatTime(m.At), Evidence: fmt.Sprintf("journal %s, seq %d: %s", t.t.s.Owner(name), m.Seq, m.Kind), Detail: detail})
 }
 
 // ordered notes what the leader's journal has of a message that it sends.

@@ -51,8 +51,8 @@ type TeamMember struct {
 
 // TeamMailbox is one mailbox, of a present member or one that has left.
 type TeamMailbox struct {
-	Member  string
-	Entries []mail.InboxEntry
+	Member  string            `json:"member"`
+	Entries []mail.InboxEntry `json:"entries"`
 }
 
 // TeamTask is one task.

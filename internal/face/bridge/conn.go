@@ -228,11 +228,11 @@ func (c *conn) push(ctx context.Context) error {
 // its messages is a frame.
 func (c *conn) once(ctx context.Context, member string, entries []mail.InboxEntry) error {
 	was, is := c.sent[member], make(map[string]bool, len(entries))
-	var fresh []view.EntryDocument
+	var fresh []mail.InboxEntry
 	for _, e := range entries {
 		is[e.ID] = true
 		if !was[e.ID] {
-			fresh = append(fresh, view.Entry(e))
+			fresh = append(fresh, e)
 		}
 	}
 	c.sent[member] = is

@@ -76,8 +76,8 @@ type push struct {
 	Team    string               `json:"team,omitempty"`
 	ID      string               `json:"id,omitempty"`
 	Member  string               `json:"member,omitempty"`
-	Entry   *view.EntryDocument  `json:"entry,omitempty"`
-	Entries []view.EntryDocument `json:"entries,omitempty"`
+	Entry   *mail.InboxEntry     `json:"entry,omitempty"`
+	Entries []mail.InboxEntry    `json:"entries,omitempty"`
 	Pending *page.Told           `json:"pending,omitempty"`
 	Status  *view.StatusDocument `json:"status,omitempty"`
 	Ref     string               `json:"ref,omitempty"`

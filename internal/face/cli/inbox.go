@@ -303,7 +303,7 @@ func (b *inboxView) arrived(ctx context.Context) error {
 		b.seen[e.ID] = true
 		if !b.a.Flags.JSON {
 			b.a.ShowPage(view.EntryPage(e, b.raw, b.a.Clock()), b.team, nil)
-		} else if err := b.line(view.Entry(e)); err != nil {
+		} else if err := b.line(e); err != nil {
 			return err
 		}
 	}

@@ -10,14 +10,14 @@ import (
 // seed 002's export.
 type ExportDocument struct {
 	ExportState
-	Description   string             `json:"description"`
-	Dialect       string             `json:"dialect"`
-	Layout        string             `json:"layout"`
-	SchemaVersion string             `json:"schema_version"`
-	Members       []teams.TeamMember `json:"members"`
-	Mailboxes     []ExportMailbox    `json:"mailboxes"`
-	Tasks         []teams.TeamTask   `json:"tasks"`
-	Problems      []string           `json:"problems"` // what could not be read
+	Description   string              `json:"description"`
+	Dialect       string              `json:"dialect"`
+	Layout        string              `json:"layout"`
+	SchemaVersion string              `json:"schema_version"`
+	Members       []teams.TeamMember  `json:"members"`
+	Mailboxes     []teams.TeamMailbox `json:"mailboxes"`
+	Tasks         []teams.TeamTask    `json:"tasks"`
+	Problems      []string            `json:"problems"` // what could not be read
 }
 
 // ExportState are the members of a team.
@@ -36,12 +36,6 @@ type ExportStateDocument struct {
 	TotalMembers  int                                    `json:"total_members"`
 }
 
-// ExportMailbox is one mailbox, of a present member or one that has left.
-type ExportMailbox struct {
-	Member  string          `json:"member"`
-	Entries []EntryDocument `json:"entries"`
-}
-
 // ExportOf is the document of the members of a team.
 func ExportOf(e *teams.TeamExport) ExportStateDocument {
 	return ExportStateDocument{e.ActiveMembers, protocol.FormatTime(e.Created), e.Team, e.TotalMembers}
@@ -49,10 +43,6 @@ func ExportOf(e *teams.TeamExport) ExportStateDocument {
 
 // Export is the document of a whole team.
 func Export(e *teams.TeamExport) ExportDocument {
-	d := ExportDocument{ExportState{e.Team, protocol.FormatTime(e.Created), e.ActiveMembers, e.TotalMembers}, e.Description, e.Dialect, e.Layout, e.SchemaVersion,
-		e.Members, nil, e.Tasks, e.Problems}
-	for _, b := range e.Mailboxes {
-		d.Mailboxes = append(d.Mailboxes, ExportMailbox{b.Member, entries(b.Entries)})
-	}
-	return d
+	return ExportDocument{ExportState{e.Team, protocol.FormatTime(e.Created), e.ActiveMembers, e.TotalMembers}, e.Description, e.Dialect, e.Layout, e.SchemaVersion,
+		e.Members, e.Mailboxes, e.Tasks, e.Problems}
 }

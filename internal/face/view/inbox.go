@@ -10,7 +10,6 @@ import (
 	"waggle/internal/face/view/page"
 	"waggle/internal/face/view/sentence"
 	"waggle/internal/json/jsonobj"
-	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/protocol"
 	"waggle/record"
@@ -20,25 +19,8 @@ import (
 type InboxDocument struct {
 	Team    string            `json:"team"`
 	Member  string            `json:"member"`
-	Entries []EntryDocument   `json:"entries"`
+	Entries []mail.InboxEntry `json:"entries"`
 	News    []json.RawMessage `json:"news,omitempty"`
-}
-
-// EntryDocument is one message, with the request that it asks or answers.
-type EntryDocument struct {
-	mail.InboxEntry
-	Request *EntryRequestDocument `json:"request,omitempty"`
-	Reply   string                `json:"reply,omitempty"`
-}
-
-// EntryRequestDocument is the request that a message asks or answers.
-type EntryRequestDocument struct {
-	Handle   string `json:"handle"`
-	Status   string `json:"status"`
-	Decision string `json:"decision,omitempty"`
-	By       string `json:"by,omitempty"`
-	Via      string `json:"via,omitempty"`
-	At       string `json:"at,omitempty"`
 }
 
 // AddressDocument is the address at which a member takes messages.
@@ -65,31 +47,7 @@ func wakes(ns []control.News) (all []json.RawMessage) {
 
 // Inbox is the document of a member's messages.
 func Inbox(in *mail.Inbox) InboxDocument {
-	return InboxDocument{in.Team, in.Member, entries(in.Entries), wakes(in.News)}
-}
-
-// entries are the documents of messages.
-func entries(es []mail.InboxEntry) (out []EntryDocument) {
-	for _, e := range es {
-		out = append(out, Entry(e))
-	}
-	return out
-}
-
-// Entry is the document of one message.
-func Entry(e mail.InboxEntry) EntryDocument {
-	return EntryDocument{e, entryRequest(e.Request), e.Reply}
-}
-
-func entryRequest(q *decide.Request) *EntryRequestDocument {
-	if q == nil {
-		return nil
-	}
-	d := &EntryRequestDocument{Handle: q.Handle, Status: q.Status}
-	if n := q.Answer; n != nil {
-		d.Decision, d.By, d.Via, d.At = n.Decision, n.By, n.Via, page.Stamp(n.At)
-	}
-	return d
+	return InboxDocument{in.Team, in.Member, in.Entries, wakes(in.News)}
 }
 
 // InboxList is the document of the messages in several teams.
@@ -158,7 +116,7 @@ func EntryPage(e mail.InboxEntry, raw bool, now time.Time) (p page.Page) {
 func entrySaid(e mail.InboxEntry) string {
 	handle := ""
 	if e.Request != nil {
-		handle = RequestID(*e.Request)
+		handle = RequestID(e.Request.Of)
 	}
 	return sentence.OfMessage(e.Payload, handle)
 }
@@ -171,10 +129,10 @@ func became(e mail.InboxEntry, now time.Time) string {
 		return "no answer yet"
 	case q == nil:
 		return e.Reply
-	case q.Answer == nil:
-		return statusWord(*q)
+	case q.Of.Answer == nil:
+		return statusWord(q.Of)
 	}
-	n := q.Answer
+	n := q.Of.Answer
 	said := map[string]string{record.DecisionAllow: "allowed", record.DecisionDeny: "denied", record.DecisionAnswer: "answered"}[n.Decision]
 	by := n.By
 	if n.Via != "" && n.Via != n.By {

@@ -46,10 +46,10 @@ func TestInbox(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	m := mail.StoredMessage{To: "ann", From: "team-lead", MsgID: "m-1", State: mail.Held, Ahead: 2, Priority: record.PriorityInterrupt, Entry: entry(), Raw: json.RawMessage("{\"a\":1,\n\"b\":2}\n"),
-		States: []mail.MessageState{{State: mail.Queued, At: at(1), Evidence: "journal leader, seq 7: said"}, {State: mail.Held, Evidence: "journal ann", Detail: "busy"}}}
-	theirs := mail.StoredMessage{To: "bob", State: mail.Written, Priority: record.PriorityNormal, Entry: mail.InboxEntry{Index: -1, Kind: "text"}, Raw: json.RawMessage(`{}`),
-		States: []mail.MessageState{{State: mail.Written, Claimed: "some day", Evidence: "the mailbox"}}}
+	m := mail.StoredMessage{To: "ann", From: "team-lead", MsgID: "m-1", State: mail.Held, Since: page.Stamp(at(1)), Ahead: 2, Priority: record.PriorityInterrupt, Entry: entry(), Raw: json.RawMessage("{\"a\":1,\n\"b\":2}\n"),
+		States: []mail.MessageState{{State: mail.Queued, At: page.Stamp(at(1)), Evidence: "journal leader, seq 7: said"}, {State: mail.Held, Evidence: "journal ann", Detail: "busy"}}}
+	theirs := mail.StoredMessage{To: "bob", State: mail.Written, Since: "some day", Priority: record.PriorityNormal, Entry: mail.InboxEntry{Index: -1, Kind: "text"}, Raw: json.RawMessage(`{}`),
+		States: []mail.MessageState{{State: mail.Written, At: "some day", Evidence: "the mailbox"}}}
 	golden(t, "messages", view.Messages([]mail.StoredMessage{m, theirs}, nil))
 	golden(t, "messages_empty", view.Messages(nil, nil))
 	theirs.Entry.Summary = "their words"
@@ -104,12 +104,12 @@ func TestMessageIDs(t *testing.T) {
 // Every kind of docs/kinds.md is a sentence, with the handle of the request that it is about and what became of that; words
 // and kinds that are not known are shown as they are.
 func TestInboxOfEveryKind(t *testing.T) {
-	open := &decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusOpen}}
-	denied := &decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusDecided},
-		Answer: &decide.AnswerNow{Decision: record.DecisionDeny, By: "operator", Via: "prompt", At: at(1)}}
+	open := mail.NewEntryRequest(decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusOpen}})
+	denied := mail.NewEntryRequest(decide.Request{PendingItem: decide.PendingItem{Handle: "7KQF", Status: decide.StatusDecided},
+		Answer: &decide.AnswerNow{Decision: record.DecisionDeny, By: "operator", Via: "prompt", At: at(1)}})
 	for _, c := range []struct {
 		kind    protocol.Kind
-		request *decide.Request
+		request *mail.EntryRequest
 		reply   string
 		want    string
 	}{
@@ -163,7 +163,7 @@ func TestInboxOfEveryKind(t *testing.T) {
 			t.Errorf("%s, raw: %q", c.kind, raw)
 		}
 	}
-	golden(t, "inbox_request", view.Entry(mail.InboxEntry{Request: denied, Reply: "agreed to"}))
+	golden(t, "inbox_request", mail.InboxEntry{Request: denied, Reply: "agreed to"})
 	said := map[protocol.Kind]bool{protocol.KindSystemInit: true}
 	for _, k := range protocol.Kinds() {
 		if !said[k.Kind] && sentence.OfMessage(protocoltest.Sample(k.Kind), "") == "" {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,55 +16,13 @@ import (
 
 // MessagesDocument are messages with their states.
 type MessagesDocument struct {
-	Messages []MessageDocument   `json:"messages"`
-	Problems []inspect.BadRecord `json:"problems,omitempty"` // journals that cannot be read to their end
-}
-
-// MessageDocument is a message, the mailbox that holds it, and its delivery state.
-type MessageDocument struct {
-	To       string          `json:"to"`
-	From     string          `json:"from"`
-	MsgID    string          `json:"msg_id"`
-	State    string          `json:"state"` // the last of states
-	Since    string          `json:"since"` // of the newest state whose time is known
-	Ahead    int             `json:"ahead"` // unread before it, while it waits
-	Priority string          `json:"priority"`
-	Entry    EntryDocument   `json:"entry"` // index -1: it is in no mailbox
-	Raw      json.RawMessage `json:"raw"`
-	States   []StateDocument `json:"states"`
-}
-
-// StateDocument is one state that a message has reached.
-type StateDocument struct {
-	State    string `json:"state"`
-	At       string `json:"at"`       // "" when no record has it
-	Evidence string `json:"evidence"` // which record of which journal, or what the mailbox shows
-	Detail   string `json:"detail"`
+	Messages []mail.StoredMessage `json:"messages"`
+	Problems []inspect.BadRecord  `json:"problems,omitempty"` // journals that cannot be read to their end
 }
 
 // Messages is the document of messages. broken is the error of the journals that cannot be read.
 func Messages(ms []mail.StoredMessage, broken error) MessagesDocument {
-	d := MessagesDocument{Problems: unread(broken)}
-	for _, m := range ms {
-		d.Messages = append(d.Messages, message(m))
-	}
-	return d
-}
-
-func message(m mail.StoredMessage) MessageDocument {
-	d := MessageDocument{m.To, m.From, m.MsgID, string(m.State), sinceOf(m), m.Ahead, string(m.Priority), Entry(m.Entry), m.Raw, nil}
-	for _, s := range m.States {
-		d.States = append(d.States, StateDocument{string(s.State), stateAt(s), s.Evidence, s.Detail})
-	}
-	return d
-}
-
-// stateAt is the time of a state: as a record has it, or as the message says.
-func stateAt(s mail.MessageState) string {
-	if s.At.IsZero() {
-		return s.Claimed
-	}
-	return page.Stamp(s.At)
+	return MessagesDocument{ms, unread(broken)}
 }
 
 // timeSaid is a time of a document for people; what is no time is shown as it is.
@@ -74,16 +31,6 @@ func timeSaid(at string, now time.Time) string {
 		return page.When(t, now)
 	}
 	return at
-}
-
-// sinceOf is the time of the newest state that has one.
-func sinceOf(m mail.StoredMessage) (since string) {
-	for _, s := range m.States {
-		if at := stateAt(s); at != "" {
-			since = at
-		}
-	}
-	return since
 }
 
 // A message's id is a UUID unless another program made it. shortID of it are shown: they are random,
@@ -116,7 +63,7 @@ func MessagesPage(ms []mail.StoredMessage, now time.Time) (p page.Page) {
 		if what == "" {
 			what = m.Entry.Kind
 		}
-		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(sinceOf(m), now), waits, what})
+		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(m.Since, now), waits, what})
 	}
 	p.Table(t)
 	return p
@@ -134,7 +81,7 @@ func MessagePage(m mail.StoredMessage, now time.Time) (p page.Page) {
 	p.Line(page.Strong("to"), page.Plain(" "+m.To+"  "), page.Good(head), page.Plain("  "), page.Faint(m.Entry.ID))
 	p = append(p, EntryPage(m.Entry, true, now)...)
 	for _, s := range m.States {
-		at := fmt.Sprintf("%-10s", timeSaid(stateAt(s), now))
+		at := fmt.Sprintf("%-10s", timeSaid(s.At, now))
 		detail := ""
 		if s.Detail != "" {
 			detail = s.Detail + "  "

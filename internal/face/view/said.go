@@ -10,8 +10,8 @@ import (
 
 // SaidDocument has the messages to sessions, which are in no team.
 type SaidDocument struct {
-	Messages []MessageDocument  `json:"messages"` // of a team: none
-	Said     []mail.SaidMessage `json:"said"`
+	Messages []mail.StoredMessage `json:"messages"` // of a team: none
+	Said     []mail.SaidMessage   `json:"said"`
 }
 
 // SaidPage shows the state of messages to sessions.
