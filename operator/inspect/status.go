@@ -121,11 +121,11 @@ type MemberStatus struct {
 	Resolved bool `json:"merge_resolved,omitempty"`
 	// Usage is that of its process and the processes below; null: it has none, or the system does
 	// not report it.
-	Usage *MemberUsage `json:"-"`
+	Usage *MemberUsage `json:"usage"`
 	// Conversation, Spent and Steps are what its agent says of itself: nil without.
-	Conversation *record.Conversation `json:"-"`
-	Spent        *record.Usage        `json:"-"`
-	Steps        []record.Step        `json:"-"`
+	Conversation *record.Conversation `json:"conversation,omitempty"`
+	Spent        *record.Usage        `json:"spent,omitempty"`
+	Steps        []record.Step        `json:"steps,omitempty"`
 	// Budget is the member's own; nil: it has none.
 	Budget   *Budget   `json:"-"`
 	Evidence *Evidence `json:"-"`
@@ -140,9 +140,9 @@ type MemberStatus struct {
 
 // MemberUsage is what a member's processes use.
 type MemberUsage struct {
-	CPU       time.Duration // since its process started
-	RSS       uint64        // in memory
-	Processes int
+	CPU       operator.Seconds `json:"cpu_s"`     // since its process started
+	RSS       uint64           `json:"rss_bytes"` // in memory
+	Processes int              `json:"processes"`
 }
 
 // spent is what a member's agent has used, nil when it has said nothing.
@@ -343,7 +343,7 @@ func (k *probe) usage(st *Status) {
 	}
 	for n, u := range used {
 		if u.Processes > 0 {
-			st.Members[whose[n]].Usage = &MemberUsage{CPU: u.CPU, RSS: u.RSS, Processes: u.Processes}
+			st.Members[whose[n]].Usage = &MemberUsage{CPU: operator.Seconds(u.CPU), RSS: u.RSS, Processes: u.Processes}
 		}
 	}
 }

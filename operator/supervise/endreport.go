@@ -36,7 +36,7 @@ func (o Operator) EndReport(ctx context.Context, name protocol.TeamName) (*Repor
 		return nil, err
 	}
 	rep, told, _ := o.members(s, st.Kept) // MemberReport.Unread says which journal cannot be read
-	rep.Team, rep.Began, rep.Took = st.Team, st.Opened, st.At.Sub(st.Opened)
+	rep.Team, rep.Began, rep.Took = st.Team, st.Opened, operator.Seconds(st.At.Sub(st.Opened))
 	if dir := o.Root.Kept.Tasks; dir != "" {
 		for i, m := range rep.Members {
 			rep.Members[i].Files = filepath.Join(dir, m.Name)
@@ -260,6 +260,6 @@ func (t *TaskReport) tell(by told) {
 	}
 	at := by.times[t.ID]
 	if t.Began = at.began; !at.began.IsZero() && at.end.After(at.began) {
-		t.Took = at.end.Sub(at.began)
+		t.Took = operator.Seconds(at.end.Sub(at.began))
 	}
 }

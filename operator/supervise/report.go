@@ -19,31 +19,31 @@ import (
 
 // Report is the result of a run, or of a team that was up (commands §4, §6).
 type Report struct {
-	Team     string
-	Began    time.Time     // the team was opened
-	Took     time.Duration // from then until its end, or until now
-	Kind     operator.Kind // None: every required task is completed
-	Reason   string
-	Sandbox  record.HeldLevel // of the least confined member; unknown: none of them was ready
-	State    string           // directory of the journals
-	Tasks    []TaskReport
-	Requests []RequestReport
-	Members  []MemberReport
-	Overlaps []inspect.Overlap // files that more than one member edited
+	Team     string            `json:"team"`
+	Kind     operator.Kind     `json:"-"` // None: every required task is completed
+	Reason   string            `json:"reason"`
+	Began    time.Time         `json:"began"`   // the team was opened
+	Took     operator.Seconds  `json:"took_s"`  // from then until its end, or until now
+	Sandbox  record.HeldLevel  `json:"sandbox"` // of the least confined member; unknown: none of them was ready
+	State    string            `json:"state"`   // directory of the journals
+	Tasks    []TaskReport      `json:"tasks"`
+	Requests []RequestReport   `json:"requests"`
+	Members  []MemberReport    `json:"members"`
+	Overlaps []inspect.Overlap `json:"overlaps"` // files that more than one member edited
 }
 
 // TaskReport is the outcome of one task.
 type TaskReport struct {
-	ID         string
-	Subject    string
-	Owner      string
-	Required   bool
-	Status     string        // completed; failed; blocked: it waits for a task that failed; open
-	Began      time.Time     // its owner began it; zero: nobody did
-	Took       time.Duration // from then to the last report of its owner about it
-	ExitCode   *int
-	Why        string
-	OutputTail string
+	ID         string           `json:"id"`
+	Subject    string           `json:"subject"`
+	Owner      string           `json:"owner"`
+	Required   bool             `json:"required"`
+	Status     string           `json:"status"`         // completed; failed; blocked: it waits for a task that failed; open
+	Began      time.Time        `json:"began,omitzero"` // its owner began it; zero: nobody did
+	Took       operator.Seconds `json:"took_s"`         // from then to the last report of its owner about it
+	ExitCode   *int             `json:"exit_code"`
+	Why        string           `json:"why,omitempty"`
+	OutputTail string           `json:"output_tail"`
 }
 
 // RequestReport is one gated call and its decision.
@@ -75,9 +75,9 @@ type MemberReport struct {
 	// Worktree is the state of the member's own checkout; null: it had none.
 	Worktree *WorktreeReport `json:"worktree"`
 	// Spent is what its agent says that it used; nil: it says nothing.
-	Spent *record.Usage `json:"-"`
+	Spent *record.Usage `json:"spent,omitempty"`
 	// Unread says why its journal cannot be read, or not beyond a break; "": it was read, or the break is acknowledged.
-	Unread string `json:"-"`
+	Unread string `json:"unread,omitempty"`
 }
 
 // WorktreeReport is the state of a worktree after the run.
@@ -94,7 +94,7 @@ type WorktreeReport struct {
 func (r *run) report() *Report {
 	rep, told, err := r.o.members(r.S, r.S.Kept)
 	rep.Began, _, _ = inspect.Span(r.S) // a report has what there is
-	rep.Took = max(0, r.o.Minter.Now().Sub(rep.Began))
+	rep.Took = operator.Seconds(max(0, r.o.Minter.Now().Sub(rep.Began)))
 	r.end.stopped = errors.Join(r.end.stopped, err)
 	rep.Team, rep.Overlaps = string(r.f.Team), append(rep.Overlaps, r.watch.All...)
 	if r.job != nil {

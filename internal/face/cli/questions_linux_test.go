@@ -137,7 +137,7 @@ func TestQuestionsSaved(t *testing.T) {
 				t.Skip("it runs for minutes: with WAGGLE_TEST=soak")
 			}
 			with, questions := b.run(t, program, true)
-			if len(questions) > 0 || with.Sandbox != string(record.HeldEnforced) || len(with.Requests) != len(b.commands) {
+			if len(questions) > 0 || with.Sandbox != record.HeldEnforced || len(with.Requests) != len(b.commands) {
 				t.Errorf("%d questions of %d calls, sandbox %q: %+v", len(questions), len(with.Requests), with.Sandbox, questions)
 			}
 			for _, k := range with.Tasks {

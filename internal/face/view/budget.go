@@ -12,15 +12,15 @@ import (
 
 // BudgetDocument is a budget as it holds now, and what was used of it. A limit of 0 is none.
 type BudgetDocument struct {
-	Scope        string         `json:"scope"` // team, run, member or brake
-	Member       string         `json:"member,omitempty"`
-	LimitMicros  int64          `json:"limit_usd_micros"`
-	LimitTokens  int64          `json:"limit_tokens"`
-	LimitTurns   int64          `json:"limit_turns"`
-	Used         *SpentDocument `json:"used"`
-	RaisedMicros int64          `json:"raised_usd_micros,omitempty"` // above what was set
-	RaisedTokens int64          `json:"raised_tokens,omitempty"`
-	RaisedTurns  int64          `json:"raised_turns,omitempty"`
+	Scope        string       `json:"scope"` // team, run, member or brake
+	Member       string       `json:"member,omitempty"`
+	LimitMicros  int64        `json:"limit_usd_micros"`
+	LimitTokens  int64        `json:"limit_tokens"`
+	LimitTurns   int64        `json:"limit_turns"`
+	Used         record.Usage `json:"used"`
+	RaisedMicros int64        `json:"raised_usd_micros,omitempty"` // above what was set
+	RaisedTokens int64        `json:"raised_tokens,omitempty"`
+	RaisedTurns  int64        `json:"raised_turns,omitempty"`
 }
 
 // BudgetsDocument lists the budgets of a team (`budget`).
@@ -30,7 +30,7 @@ type BudgetsDocument struct {
 }
 
 func budgetOf(b inspect.Budget) BudgetDocument {
-	return BudgetDocument{Scope: string(b.Scope), LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, LimitTurns: b.Limit.Turns, Used: Spent(&b.Used)}
+	return BudgetDocument{Scope: string(b.Scope), LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, LimitTurns: b.Limit.Turns, Used: b.Used}
 }
 
 // Budgets is the document of the budgets of a team.
@@ -71,11 +71,11 @@ func budgetText(b inspect.Budget) string {
 }
 
 // Today is the document of what all teams have used today, nil when that is neither tokens nor dollars.
-func Today(u record.Usage) *SpentDocument {
+func Today(u record.Usage) *record.Usage {
 	if u.Tokens() == 0 && u.CostMicros == 0 {
 		return nil
 	}
-	return Spent(&u)
+	return &u
 }
 
 // TodayPage says it to people.

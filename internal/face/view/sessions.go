@@ -7,6 +7,7 @@ import (
 	"waggle/internal/face/view/page"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // TeamAndSessions is the document of one team beside the sessions.
@@ -19,7 +20,7 @@ type TeamAndSessions struct {
 type TeamsAndSessions struct {
 	Sessions []decide.SessionRow `json:"sessions"`
 	Teams    []StatusDocument    `json:"teams"`
-	Today    *SpentDocument      `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Today    *record.Usage       `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // SessionsPage shows sessions, a teammate below the session that it runs in. It is empty

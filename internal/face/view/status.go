@@ -28,7 +28,7 @@ type StatusDocument struct {
 	Halted  *HaltDocument    `json:"halted"` // null: the operator has not stopped all work
 	*inspect.Status
 	Budgets []BudgetDocument `json:"budgets,omitempty"`
-	Today   *SpentDocument   `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Today   *record.Usage    `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -45,47 +45,8 @@ type LeaderDocument struct {
 // MemberDocument is one member.
 type MemberDocument struct {
 	inspect.MemberStatus
-	Usage *UsageDocument `json:"usage"` // null: it has none, or the system does not say
-	// What its agent says of itself.
-	Conversation *ConversationDocument `json:"conversation,omitempty"`
-	Spent        *SpentDocument        `json:"spent,omitempty"`
-	Steps        []record.Step         `json:"steps,omitempty"`
-	Budget       *BudgetDocument       `json:"budget,omitempty"` // its own
-	Evidence     *inspect.Evidence     `json:"evidence"`
-}
-
-// UsageDocument is what a member uses.
-type UsageDocument struct {
-	CPU       float64 `json:"cpu_s"`
-	RSS       uint64  `json:"rss_bytes"`
-	Processes int     `json:"processes"`
-}
-
-// ConversationDocument is an agent's conversation.
-type ConversationDocument struct {
-	ID      string `json:"id"`
-	Model   string `json:"model"`
-	Resumed bool   `json:"resumed"`
-	Dir     string `json:"dir,omitempty"` // where it was begun, when it belongs to one directory
-}
-
-// SpentDocument is what an agent has used.
-type SpentDocument struct {
-	Input      int64  `json:"input_tokens"`
-	Output     int64  `json:"output_tokens"`
-	CacheRead  int64  `json:"cache_read_tokens"`
-	CacheWrite int64  `json:"cache_write_tokens"`
-	CostMicros int64  `json:"cost_usd_micros"`
-	Turns      int64  `json:"turns"`
-	Source     string `json:"source"` // reported, or estimated; "": its agent says nothing, and only its turns are counted
-}
-
-// Spent is the document of a usage, nil without one.
-func Spent(u *record.Usage) *SpentDocument {
-	if u == nil {
-		return nil
-	}
-	return &SpentDocument{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostMicros, u.Turns, u.Source}
+	Budget   *BudgetDocument   `json:"budget,omitempty"` // its own
+	Evidence *inspect.Evidence `json:"evidence"`
 }
 
 // HaltDocument is a team whose work the operator has stopped.
@@ -121,10 +82,7 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 }
 
 func member(m inspect.MemberStatus) MemberDocument {
-	d := MemberDocument{MemberStatus: m, Conversation: (*ConversationDocument)(m.Conversation), Spent: Spent(m.Spent), Steps: m.Steps, Evidence: m.Evidence}
-	if u := m.Usage; u != nil {
-		d.Usage = &UsageDocument{u.CPU.Seconds(), u.RSS, u.Processes}
-	}
+	d := MemberDocument{MemberStatus: m, Evidence: m.Evidence}
 	if m.Budget != nil {
 		b := budgetOf(*m.Budget)
 		d.Budget = &b

@@ -24,7 +24,7 @@ func status() *inspect.Status {
 		Worktree: &process.WorktreeView{Path: "/w/ann", Branch: "waggle/ann", Base: "abc"},
 		Refused:  &process.RefusedMerge{Why: "waggle/ann and main conflict in b.go; main is as it was", Into: "main", At: at(8)},
 		Resolved: true,
-		Usage:    &inspect.MemberUsage{CPU: 1500 * time.Millisecond, RSS: 4096, Processes: 2},
+		Usage:    &inspect.MemberUsage{CPU: operator.Seconds(1500 * time.Millisecond), RSS: 4096, Processes: 2},
 		Evidence: &inspect.Evidence{
 			Process:  inspect.ProcessEvidence{PID: 17, Start: "99", Epoch: 2, Since: at(1), State: "running", Problem: "p"},
 			Journal:  inspect.JournalEvidence{State: "idle", LastKind: "asked", LastAt: at(2), Problem: "j"},

@@ -8,6 +8,7 @@ import (
 	"waggle/internal/face/view"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // statusAll shows every team here and the sessions of this user.
@@ -52,7 +53,7 @@ func statusAll(ctx context.Context, a *app.App, whole bool) error {
 }
 
 // statusDocument is the document of the teams here, of the sessions, and of what was used today.
-func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *view.SpentDocument) any {
+func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *record.Usage) any {
 	if len(sts) == 1 {
 		d := view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: rows}
 		d.Today = today

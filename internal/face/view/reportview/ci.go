@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+	"time"
 
 	"waggle/operator"
 	"waggle/operator/supervise"
@@ -44,9 +45,9 @@ type junitMessage struct {
 // case a task. A failed task is a failure, a required one that is open an error, another one skipped. A
 // run that ended badly without any of these has a case of its own, which is an error.
 func JUnit(r *supervise.Report, exit int) ([]byte, error) {
-	s := junitSuite{Name: clean(r.Team), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Stamp: r.Began.UTC().Format("2006-01-02T15:04:05")}
+	s := junitSuite{Name: clean(r.Team), Time: junitTime(r.Took), Stamp: r.Began.UTC().Format("2006-01-02T15:04:05")}
 	for _, t := range r.Tasks {
-		c := junitCase{Class: clean(r.Team + "." + t.Owner), Name: clean(t.Subject), Time: fmt.Sprintf("%.3f", t.Took.Seconds()), Out: clean(t.OutputTail)}
+		c := junitCase{Class: clean(r.Team + "." + t.Owner), Name: clean(t.Subject), Time: junitTime(t.Took), Out: clean(t.OutputTail)}
 		msg := &junitMessage{Message: clean(outcome(t)), Text: clean(t.OutputTail)}
 		switch {
 		case t.Status == "completed":
@@ -70,6 +71,8 @@ func JUnit(r *supervise.Report, exit int) ([]byte, error) {
 	b, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{s}}, "", "  ")
 	return append([]byte(xml.Header), append(b, '\n')...), err
 }
+
+func junitTime(s operator.Seconds) string { return fmt.Sprintf("%.3f", time.Duration(s).Seconds()) }
 
 // outcome is why a task is not completed.
 func outcome(t supervise.TaskReport) string {

@@ -10,14 +10,15 @@ import (
 
 	"waggle/internal/face/view/reportview"
 	"waggle/internal/test/testenv"
+	"waggle/operator"
 	"waggle/operator/supervise"
 )
 
 // ended is a report with a task of each outcome, whose texts try to be markup and commands.
 func ended() *supervise.Report {
 	two := 2
-	return &supervise.Report{Team: "api", Reason: "required tasks failed", Began: at(0), Took: 61500 * time.Millisecond, Tasks: []supervise.TaskReport{
-		{ID: "1", Subject: "build", Owner: "ann", Required: true, Status: "completed", Took: 1500 * time.Millisecond, OutputTail: "ok"},
+	return &supervise.Report{Team: "api", Reason: "required tasks failed", Began: at(0), Took: operator.Seconds(61500 * time.Millisecond), Tasks: []supervise.TaskReport{
+		{ID: "1", Subject: "build", Owner: "ann", Required: true, Status: "completed", Took: operator.Seconds(1500 * time.Millisecond), OutputTail: "ok"},
 		{ID: "2", Subject: "test <a> & \"b\", c: d", Owner: "bob", Required: true, Status: "failed", ExitCode: &two, OutputTail: "50%\n::error::no\x1b[2J\r]]></testsuites>\n"},
 		{ID: "3", Subject: "ship", Owner: "bob", Required: true, Status: "open", Why: "it comes after test"},
 		{ID: "4", Subject: "tidy", Owner: "ann", Status: "open"},

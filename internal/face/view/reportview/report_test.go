@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waggle/internal/face/view/reportview"
+	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 	"waggle/record"
@@ -16,9 +17,9 @@ import (
 // reaches the terminal as a command.
 func TestReport(t *testing.T) {
 	three := 3
-	r := &supervise.Report{Team: "api", Reason: "required tasks are open", Began: at(0), Took: 90 * time.Second, Sandbox: "off", State: "/state/api",
+	r := &supervise.Report{Team: "api", Reason: "required tasks are open", Began: at(0), Took: operator.Seconds(90 * time.Second), Sandbox: "off", State: "/state/api",
 		Tasks: []supervise.TaskReport{
-			{ID: "1", Subject: "done", Owner: "ann", Status: "completed", Began: at(1), Took: 2345 * time.Millisecond, OutputTail: "not shown"},
+			{ID: "1", Subject: "done", Owner: "ann", Status: "completed", Began: at(1), Took: operator.Seconds(2345 * time.Millisecond), OutputTail: "not shown"},
 			{ID: "2", Subject: "fail\x1b[2J", Owner: "bob", Status: "failed", ExitCode: &three, Why: "no luck", OutputTail: "last\twords\nof it\n"},
 		},
 		Requests: []supervise.RequestReport{

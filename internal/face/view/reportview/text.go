@@ -142,7 +142,8 @@ func heading(b *strings.Builder, of string, n int) {
 }
 
 // tookText is a duration as people read it: to the tenth of a second, above a minute to the second.
-func tookText(d time.Duration) string {
+func tookText(s operator.Seconds) string {
+	d := time.Duration(s)
 	if d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
