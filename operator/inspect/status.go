@@ -59,9 +59,11 @@ type Status struct {
 
 // Budget is a budget as it holds now, and what was used of it.
 type Budget struct {
-	Scope record.BudgetScope
-	Limit record.Limit
-	Used  record.Usage
+	Scope  record.BudgetScope
+	Member string       // of scope member, in a list of those of a team
+	Limit  record.Limit // as far as it was raised
+	Set    record.Limit // as it was set; in a status it is not known
+	Used   record.Usage
 }
 
 // LeaderStatus says whether a process leads the team.
@@ -223,7 +225,7 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), unanswerable(s)
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
-			st.Budgets = append(st.Budgets, Budget{scope, limit, used})
+			st.Budgets = append(st.Budgets, Budget{Scope: scope, Limit: limit, Used: used})
 		}
 	}
 	for _, state := range board.States(s.Lead, k.tasks) {
@@ -294,7 +296,7 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			ms.Resolved = process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
 			ms.Unsettled = board.Unsettled(k.s, k.tasks, m)
 			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
-				ms.Budget = &Budget{record.ScopeMember, limit, used}
+				ms.Budget = &Budget{Scope: record.ScopeMember, Limit: limit, Used: used}
 			}
 			if ms.State != StateDead && slices.Contains(served, ms.Name) {
 				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.RunPath()).Path(ms.Name)

@@ -8,6 +8,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/protocol"
 	"waggle/record"
 )
@@ -24,17 +25,8 @@ func (o Operator) setBudgets(ctx context.Context, s *operator.State, b record.Bu
 	return err
 }
 
-// Budget is one budget of a team as it holds now.
-type Budget struct {
-	Scope  record.BudgetScope
-	Member string       // of scope member
-	Limit  record.Limit // as far as it was raised
-	Set    record.Limit // as it was set
-	Used   record.Usage
-}
-
 // Budgets lists the budgets of a team: its own, the run's, its brake, and those of members.
-func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]Budget, error) {
+func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]inspect.Budget, error) {
 	s, err := o.Open(ctx, name, operator.Act)
 	if err != nil {
 		return nil, err
@@ -43,7 +35,7 @@ func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]Budget
 		return nil, err
 	}
 	set := s.Lead.Budgets()
-	all := []Budget{}
+	all := []inspect.Budget{}
 	if set == nil {
 		return all, nil
 	}
@@ -52,7 +44,7 @@ func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]Budget
 			return
 		}
 		now, used, _ := s.Lead.BudgetNow(scope, member, own)
-		all = append(all, Budget{Scope: scope, Member: string(member), Limit: now, Set: *limit, Used: used})
+		all = append(all, inspect.Budget{Scope: scope, Member: string(member), Limit: now, Set: *limit, Used: used})
 	}
 	add(record.ScopeTeam, "", set.Team, nil)
 	add(record.ScopeRun, "", set.Run, nil)

@@ -6,7 +6,6 @@ import (
 	"waggle/internal/face/view/page"
 	"waggle/internal/face/view/sentence"
 	"waggle/operator/inspect"
-	"waggle/operator/supervise"
 	"waggle/record"
 )
 
@@ -30,15 +29,14 @@ type BudgetsDocument struct {
 }
 
 func budgetOf(b inspect.Budget) BudgetDocument {
-	return BudgetDocument{Scope: string(b.Scope), LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, LimitTurns: b.Limit.Turns, Used: b.Used}
+	return BudgetDocument{Scope: string(b.Scope), Member: b.Member, LimitMicros: b.Limit.CostMicros, LimitTokens: b.Limit.Tokens, LimitTurns: b.Limit.Turns, Used: b.Used}
 }
 
 // Budgets is the document of the budgets of a team.
-func Budgets(team string, all []supervise.Budget) BudgetsDocument {
+func Budgets(team string, all []inspect.Budget) BudgetsDocument {
 	d := BudgetsDocument{Team: team, Budgets: []BudgetDocument{}}
 	for _, b := range all {
-		one := budgetOf(inspect.Budget{Scope: b.Scope, Limit: b.Limit, Used: b.Used})
-		one.Member = b.Member
+		one := budgetOf(b)
 		if b.Limit.Set() { // a brake that was allowed has no limit any more
 			one.RaisedMicros, one.RaisedTokens, one.RaisedTurns = b.Limit.CostMicros-b.Set.CostMicros, b.Limit.Tokens-b.Set.Tokens, b.Limit.Turns-b.Set.Turns
 		}
@@ -48,7 +46,7 @@ func Budgets(team string, all []supervise.Budget) BudgetsDocument {
 }
 
 // BudgetsPage is the budgets of a team for people.
-func BudgetsPage(all []supervise.Budget) (p page.Page) {
+func BudgetsPage(all []inspect.Budget) (p page.Page) {
 	if len(all) == 0 {
 		p.Line(page.Plain("no budget"))
 	}
