@@ -6,14 +6,6 @@ import (
 	"waggle/internal/json/jsontext"
 )
 
-// permissionRequest ends the reading of protocol §1.1.
-func (f *frame) permissionRequest(p *PermissionRequest) Payload {
-	if p.ToolName == "" {
-		f.fail("the tool's name is missing")
-	}
-	return *p
-}
-
 // bareMember is member without the team.
 func (f *frame) bareMember(paths ...string) string {
 	id := f.member(paths...)

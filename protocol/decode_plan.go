@@ -8,31 +8,25 @@ import (
 	"waggle/internal/json/jsontext"
 )
 
-// plan returns the plan as markdown, whatever form it has, and seed 000's parts of it.
-func (f *frame) plan(paths ...string) (string, *Plan) {
+// plan reads the plan as markdown, whatever form it has, and seed 000's parts of it.
+func (f *frame) plan(p *PlanApprovalRequest, paths []string) {
 	object, parts := f.planObject()
 	raw, ok := f.find(paths...)
-	if object != "" {
+	switch {
+	case object != "":
 		if ok && (raw[0] != '"' || str(raw) != object) {
 			f.contradict("%s differ", strings.Join(paths, " and "))
 		}
-		return object, parts
-	}
-	switch {
+		p.PlanContent, p.Plan = object, parts
 	case !ok:
 		f.fail("the plan is missing")
-		return "", nil
-	case raw[0] == '{': // {}
+	case raw[0] == '{', raw == `""`: // {}
 		f.warn("the plan is empty")
-		return "", nil
 	case raw[0] != '"':
 		f.fail("the plan is %s, not text", jsontext.WithArticle(raw))
-		return "", nil
+	default:
+		p.PlanContent = str(raw)
 	}
-	if raw == `""` {
-		f.warn("the plan is empty")
-	}
-	return str(raw), nil
 }
 
 // planObject renders seed 000's plan object. What the object holds besides is

@@ -8,14 +8,6 @@ import (
 	"waggle/internal/json/jsontext"
 )
 
-// modeSetRequest ends the reading of protocol §1.7.
-func (f *frame) modeSetRequest(p *ModeSetRequest) Payload {
-	if p.Mode == "" {
-		f.fail("the mode is missing")
-	}
-	return *p
-}
-
 // strictness orders the modes, the loosest first (protocol §1.7). A mode that is not
 // listed counts as the strictest of all: policy refuses it.
 var strictness = []string{
@@ -79,9 +71,9 @@ func (f *frame) teamPermissionUpdate(p *TeamPermissionUpdate) Payload {
 		f.fail("permissionUpdate needs behavior and rules")
 	default:
 		b := f.behavior(behavior)
-		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(updateRules.name, rules, p.ToolName, b == behaviorAllow)}
+		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(updateRules.name, updateRules.name, rules, &p.ToolName, b == behaviorAllow)}
 		if removes {
-			p.PermissionUpdate.RemovedRules = f.rules(updateRemoved.name, removed, p.ToolName, b != behaviorAllow)
+			p.PermissionUpdate.RemovedRules = f.rules(updateRemoved.name, updateRemoved.name, removed, &p.ToolName, b != behaviorAllow)
 		}
 	}
 	return *p
@@ -112,18 +104,18 @@ func (f *frame) behavior(raw string) string {
 	return ""
 }
 
-// rules reads a list of permissionUpdate. A rule without a tool is about the tool
-// that the frame names. widens: the list makes more allowed.
-func (f *frame) rules(path, raw, tool string, widens bool) []PermissionRule {
+// rules reads a list of rules at a path, which is that of the field name in some dialect. A rule without
+// a tool is about the tool that the frame names; nil: in its dialect none does. widens: the list makes more allowed.
+func (f *frame) rules(path, name, raw string, tool *string, widens bool) []PermissionRule {
 	list := []PermissionRule{}
 	if raw[0] != '[' {
 		f.fail("%s is %s, not an array", path, jsontext.WithArticle(raw))
 		return list
 	}
 	for _, item := range jsontext.Items(raw) {
-		rule, ok := f.rule(path, item, widens)
-		if ok && rule.ToolName == "" {
-			rule.ToolName = tool
+		rule, ok := f.rule(name, item, widens)
+		if ok && rule.ToolName == "" && tool != nil {
+			rule.ToolName = *tool
 			f.warn("a rule names no tool: the frame's toolName is taken")
 		}
 		if !ok || rule.ToolName == "" {
@@ -208,18 +200,5 @@ func (f *frame) toolList(path string, widens bool) ([]PermissionRule, bool) {
 	if !ok {
 		return nil, false
 	}
-	if raw[0] != '[' {
-		f.fail("%s is %s, not an array", path, jsontext.WithArticle(raw))
-		return nil, true
-	}
-	list := []PermissionRule{}
-	for _, item := range jsontext.Items(raw) {
-		rule, ok := f.rule(updateRules.name, item, widens)
-		if !ok || rule.ToolName == "" {
-			f.fail("%s holds something that is not a rule", path)
-			return list, true
-		}
-		list = append(list, rule)
-	}
-	return list, true
+	return f.rules(path, updateRules.name, raw, nil, widens), true
 }

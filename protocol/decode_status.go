@@ -26,9 +26,6 @@ func (f *frame) taskAssignment(p *TaskAssignment) Payload {
 	} else if f.env.From != "" && f.env.From != string(Lead) && p.AssignedBy != f.env.From { // the lead passes on what others assign
 		f.warn("assignedBy is %s, the envelope's from is %s", show(p.AssignedBy), show(f.env.From))
 	}
-	if p.TaskID == "" {
-		f.fail("the task's id is missing")
-	}
 	return *p
 }
 
@@ -55,17 +52,6 @@ func (f *frame) planModeRequired(paths ...string) bool {
 func (f *frame) taskProgress(p *TaskProgress) Payload {
 	if !slices.Contains(phases, p.Progress.Phase) {
 		f.warn("phase %s is not known", show(p.Progress.Phase))
-	}
-	if p.RequestID == "" {
-		f.fail("the task's id is missing")
-	}
-	return *p
-}
-
-// taskCompleted ends the reading of protocol §1.14.
-func (f *frame) taskCompleted(p *TaskCompleted) Payload {
-	if p.TaskID == "" {
-		f.fail("the task's id is missing")
 	}
 	return *p
 }

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -73,7 +72,7 @@ func (s shape) knows(read map[string]bool) bool { return s.common(read) == len(r
 
 // common counts the paths that were read and that the dialect has.
 func (s shape) common(read map[string]bool) (n int) {
-	for path := range maps.Keys(read) {
+	for path := range read {
 		if s.allowed[path] {
 			n++
 		}
@@ -88,12 +87,8 @@ func (s shape) complete(read map[string]bool) bool {
 // dialectsOf lists the dialects that have every key that was read, those first all of whose keys
 // are there. Keys that no dialect knows were not read and do not count.
 func dialectsOf(kind Kind, read map[string]bool) (list []Dialect) {
-	t := tables[kind]
-	if t == nil {
-		return nil
-	}
 	for _, whole := range []bool{true, false} {
-		for _, s := range t.spellings() {
+		for _, s := range tables[kind].spellings() {
 			if s.knows(read) && s.complete(read) == whole {
 				list = append(list, s.dialect)
 			}
@@ -106,15 +101,11 @@ func dialectsOf(kind Kind, read map[string]bool) (list []Dialect) {
 // has the request's id under the key that the sender gave it, and of several the one that has
 // the most of the keys that were read.
 func nearest(kind Kind, read map[string]bool) Dialect {
-	t := tables[kind]
-	if t == nil {
-		return DialectWire
-	}
 	rank := func(d Dialect) (n int) {
 		if answer, ok := answers[kind]; ok && tables[answer].writes(d) && read[tables[answer].idPath(d)] {
 			n = len(read)
 		}
-		for _, s := range t.spellings() {
+		for _, s := range tables[kind].spellings() {
 			if s.dialect == d {
 				n += s.common(read)
 			}

@@ -80,7 +80,7 @@ var (
 	aliases  = map[string]slot{"content": slotText, "messageId": slotMsgID, "message_id": slotMsgID}
 )
 
-// values holds an envelope's fields by slot: a string, an int or a bool each.
+// values holds an envelope's fields by slot: a string, an int or a bool each, or where it is.
 type values [slots]any
 
 func (e Envelope) values() values {
@@ -88,25 +88,13 @@ func (e Envelope) values() values {
 }
 
 func (e *Envelope) set(s slot, v any) {
-	switch s {
-	case slotFrom:
-		e.From = v.(string)
-	case slotText:
-		e.Text = v.(string)
-	case slotSummary:
-		e.Summary = v.(string)
-	case slotTimestamp:
-		e.Timestamp = v.(string)
-	case slotColor:
-		e.Color = v.(string)
-	case slotMsgV:
-		e.MsgV = v.(int)
-	case slotMsgID:
-		e.MsgID = v.(string)
-	case slotType:
-		e.Type = v.(string)
-	case slotRead:
-		e.Read = v.(bool)
+	switch at := (values{&e.From, &e.Text, &e.Summary, &e.Timestamp, &e.Color, &e.MsgV, &e.MsgID, &e.Type, &e.Read})[s].(type) {
+	case *string:
+		*at = v.(string)
+	case *int:
+		*at = v.(int)
+	case *bool:
+		*at = v.(bool)
 	}
 }
 

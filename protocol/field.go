@@ -17,6 +17,7 @@ type fieldOf[P any] struct {
 	codec[P]
 	turn    int                             // when it is read: lower turns first
 	need    bool                            // an empty value is refused
+	without string                          // why a frame without it cannot be used; "": it can
 	bare    bool                            // a value with a team is refused
 	choices []string                        // others are refused
 	check   func(c *checks, p *P)           // what else is refused
@@ -110,6 +111,11 @@ func readFields[P any](f *frame, p *P, rows []*fieldOf[P]) {
 	for _, r := range rows {
 		if r.read != nil {
 			r.read(f, p, r.paths)
+		}
+	}
+	for _, r := range rows {
+		if r.without != "" && r.empty(p) {
+			f.fail("%s", r.without)
 		}
 	}
 }

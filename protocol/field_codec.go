@@ -38,8 +38,13 @@ func testText[P any](c *checks, r *fieldOf[P], v string) {
 
 // textBy is text that is read in a way of its own.
 func textBy[P any](at func(*P) *string, read func(f *frame, paths ...string) string) codec[P] {
+	return textWith(at, func(f *frame, p *P, paths []string) { *at(p) = read(f, paths...) })
+}
+
+// textWith is text that is read together with other fields.
+func textWith[P any](at func(*P) *string, read func(f *frame, p *P, paths []string)) codec[P] {
 	c := text(at)
-	c.read = func(f *frame, p *P, paths []string) { *at(p) = read(f, paths...) }
+	c.read = read
 	return c
 }
 
@@ -147,14 +152,19 @@ func rawValues[P any](at func(*P) *[]json.RawMessage) codec[P] {
 	}
 }
 
+// rawObject is an object that is kept as it stands; read is nil where another field reads it.
+func rawObject[P any](of func(*P) json.RawMessage, read func(f *frame, p *P, paths []string)) codec[P] {
+	return codec[P]{
+		typ:   FieldObject,
+		read:  read,
+		write: func(o *object, key string, p *P) { o.raw(key, of(p)) },
+		empty: func(*P) bool { return false },
+		test:  func(c *checks, r *fieldOf[P], p *P) { c.object(r.name, of(p)) },
+	}
+}
+
 // unread is c where another field, or the kind's own function, reads the value.
 func unread[P any](c codec[P]) codec[P] {
 	c.read = nil
-	return c
-}
-
-// untested is c whose value may be anything.
-func untested[P any](c codec[P]) codec[P] {
-	c.test = nil
 	return c
 }

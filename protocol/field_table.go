@@ -13,6 +13,7 @@ type kindTable interface {
 	withRouting(p Payload, r Routing) Payload
 	spellings() []shape
 	writes(d Dialect) bool
+	requestID(p Payload) (RequestID, bool)
 	idPath(d Dialect) string
 	containers() []string
 	view() []Field
@@ -21,8 +22,6 @@ type kindTable interface {
 // table is the fields of one kind, and what no single field can say.
 type table[P Payload] struct {
 	rows []*fieldOf[P]
-	// routing is where the keys are that seed 000 allows in every payload.
-	routing func(*P) *Routing
 	// finish compares the fields that were read with each other and returns the payload.
 	finish func(f *frame, p *P) Payload
 	// instead reads a frame where the answer may be of another kind.
@@ -42,16 +41,14 @@ type table[P Payload] struct {
 
 // build takes the rows apart, once.
 func (t table[P]) build() *table[P] {
-	if t.routing != nil {
+	if _, ok := any(new(P)).(routed); ok {
 		own := t.rows
-		t.rows = append(own[:len(own):len(own)], routingFields(t.routing)...)
+		t.rows = append(own[:len(own):len(own)], routingFields[P]()...)
 		for _, r := range t.rows[len(own):] { // a schema has one casing of a key
 			r.hidden = slices.ContainsFunc(own, func(other *fieldOf[P]) bool { return otherCasing(other.name) == r.name })
 		}
 	}
-	for i, r := range t.rows {
-		r.parse(i)
-	}
+	parsed(t.rows)
 	t.turns, t.checked = inTurn(t.rows), checking(t.rows)
 	t.written = map[Dialect][]placed[P]{}
 	for _, d := range Dialects() {
@@ -102,6 +99,17 @@ func (t *table[P]) writes(d Dialect) bool {
 	return len(t.written[formOf(p.Kind(), d)]) > 0 || t.outside && d == DialectAPI
 }
 
+// requestID is the value of the field that is compared exactly.
+func (t *table[P]) requestID(p Payload) (RequestID, bool) {
+	v := p.(P)
+	for _, r := range t.rows {
+		if r.typ == FieldID {
+			return RequestID(*r.at(&v)), true
+		}
+	}
+	return "", false
+}
+
 // idPath is where a dialect that writes the kind has the id that pairs it.
 func (t *table[P]) idPath(d Dialect) string {
 	var p P
@@ -114,11 +122,10 @@ func (t *table[P]) idPath(d Dialect) string {
 }
 
 func (t *table[P]) withRouting(p Payload, r Routing) Payload {
-	v, ok := p.(P)
-	if !ok || t.routing == nil {
-		return p
+	v := p.(P)
+	if to, ok := any(&v).(routed); ok {
+		*to.routingKeys() = r
 	}
-	*t.routing(&v) = r
 	return v
 }
 

@@ -46,10 +46,10 @@ var decisionKeys = []decisionKey{
 var routing = []string{keyTeamName, keyAgentID, keyAgentName}
 
 // routingFields are the routing keys as fields of a kind: the last of the catalogue.
-func routingFields[P any](at func(*P) *Routing) []*fieldOf[P] {
+func routingFields[P any]() []*fieldOf[P] {
 	key := func(name, in, doc string, of func(*Routing) *string) *fieldOf[P] {
 		return &fieldOf[P]{name: name, in: in, doc: doc,
-			codec: untested(unread(text(func(p *P) *string { return of(at(p)) })))}
+			codec: unread(text(func(p *P) *string { return of(any(p).(routed).routingKeys()) }))}
 	}
 	return []*fieldOf[P]{
 		key(keyTeamName, "catalog:97:teamName", "The sender's team.", func(r *Routing) *string { return &r.TeamName }),

@@ -15,7 +15,6 @@ var shutdownRequestTable = table[ShutdownRequest]{
 		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
 			codec: clock(func(p *ShutdownRequest) *string { return &p.Timestamp }), doc: "When it was asked."},
 	},
-	routing: func(p *ShutdownRequest) *Routing { return &p.Routing },
 	outside: true,
 }.build()
 
@@ -24,7 +23,6 @@ var shutdownID = &fieldOf[ShutdownRequest]{name: "requestId", in: "wire:requestI
 
 var shutdownApprovedTable = table[ShutdownApproved]{
 	rows:    shutdownYes,
-	routing: func(p *ShutdownApproved) *Routing { return &p.Routing },
 	types:   map[Dialect]string{DialectLegacy: typeShutdownResponse},
 	instead: (*frame).shutdownAnswer,
 }.build()
@@ -57,7 +55,6 @@ var shutdownRejectedTable = table[ShutdownRejected]{
 		{name: "approved", in: "legacy:2:approved!", hidden: true, decides: true,
 			codec: always[ShutdownRejected](false), doc: "The decision, where the type says none."},
 	},
-	routing: func(p *ShutdownRejected) *Routing { return &p.Routing },
 	types:   map[Dialect]string{DialectLegacy: typeShutdownResponse},
 	instead: (*frame).shutdownAnswer,
 }.build()

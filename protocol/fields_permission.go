@@ -15,22 +15,15 @@ var permissionRequestTable = table[PermissionRequest]{
 			codec: pairID(func(p *PermissionRequest) *string { return &p.RequestID }), doc: "Pairs the answer with it."},
 		{name: "agent_id", in: "wire:agent_id! protocol:agentId! also:worker_id", need: true, bare: true,
 			codec: textBy(func(p *PermissionRequest) *string { return &p.AgentID }, (*frame).bareMember), doc: "Who asks."},
-		{name: "tool_name", in: "wire:tool_name! protocol:toolName! catalog:3:tool.name! also:tool", need: true, decides: true,
+		{name: "tool_name", in: "wire:tool_name! protocol:toolName! catalog:3:tool.name! also:tool", need: true, without: "the tool's name is missing", decides: true,
 			codec: text(func(p *PermissionRequest) *string { return &p.ToolName }), doc: "The tool."},
 		{name: "tool_use_id", in: "wire:tool_use_id! protocol:toolUseId!",
 			codec: identity(func(p *PermissionRequest) *string { return &p.ToolUseID }), doc: "The call's id in the agent's session."},
 		{name: "description", in: "wire:description! protocol:description! catalog:5:reason+",
 			codec: text(func(p *PermissionRequest) *string { return &p.Description }), doc: "What the agent says of it."},
 		{name: "input", in: "wire:input! protocol:input! catalog:4:tool.arguments+", decides: true,
-			codec: codec[PermissionRequest]{
-				typ:   FieldObject,
-				read:  func(f *frame, p *PermissionRequest, paths []string) { p.Input = f.toolInput(paths...) },
-				write: func(o *object, key string, p *PermissionRequest) { o.raw(key, p.Input) },
-				empty: func(*PermissionRequest) bool { return false },
-				test: func(c *checks, r *fieldOf[PermissionRequest], p *PermissionRequest) {
-					c.object(r.name, p.Input)
-				},
-			},
+			codec: rawObject(func(p *PermissionRequest) json.RawMessage { return p.Input },
+				func(f *frame, p *PermissionRequest, paths []string) { p.Input = f.toolInput(paths...) }),
 			catalog: func(o *object, key string, p *PermissionRequest) { o.raw(key, argumentText(p.Input)) },
 			doc:     "The tool's input; the request's digest is taken over its bytes."},
 		{name: "permission_suggestions", in: "wire:permission_suggestions! protocol:permissionSuggestions+",
@@ -39,8 +32,6 @@ var permissionRequestTable = table[PermissionRequest]{
 		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?",
 			codec: spokenTime(func(p *PermissionRequest) *string { return &p.Timestamp }), doc: "When it was asked; on the wire the envelope says it."},
 	},
-	routing: func(p *PermissionRequest) *Routing { return &p.Routing },
-	finish:  (*frame).permissionRequest,
 }.build()
 
 // argumentsKey is the one key of an input that was made of seed 000's string.
@@ -70,8 +61,7 @@ var permissionResponseTable = table[PermissionResponse]{
 		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?", turn: 3,
 			codec: spokenTime(func(p *PermissionResponse) *string { return &p.Timestamp }), doc: "When it was decided; on the wire the envelope says it."},
 	},
-	routing: func(p *PermissionResponse) *Routing { return &p.Routing },
-	finish:  (*frame).permissionResponse,
+	finish: (*frame).permissionResponse,
 	refuse: func(p *PermissionResponse, d Dialect) string {
 		if g := p.Response; permissionInput.spell(d) == nil && g != nil && (len(g.PermissionUpdates) > 0 || !noInput(g.UpdatedInput) && len(jsontext.Members(string(g.UpdatedInput))) > 0) {
 			return "the " + string(d) + " form cannot change the input or the rules"
@@ -88,29 +78,12 @@ var (
 	permissionInput = &fieldOf[PermissionResponse]{
 		name: "response.updated_input", in: "wire:response.updated_input+ protocol:response.updatedInput+ also:" + keyUpdated,
 		arm: SubtypeSuccess, when: (*PermissionResponse).success, decides: true,
-		codec: codec[PermissionResponse]{
-			typ:   FieldObject,
-			write: func(o *object, key string, p *PermissionResponse) { o.raw(key, p.updatedInput()) },
-			empty: func(*PermissionResponse) bool { return false },
-			test: func(c *checks, r *fieldOf[PermissionResponse], p *PermissionResponse) {
-				if p.Response != nil && !noInput(p.Response.UpdatedInput) {
-					c.object(r.name, p.Response.UpdatedInput)
-				}
-			},
-		}, doc: "The input to run instead; empty: the one that was asked for."}
+		codec: rawObject((*PermissionResponse).updatedInput, nil), doc: "The input to run instead; empty: the one that was asked for."}
 	permissionUpdates = &fieldOf[PermissionResponse]{
 		name: "response.permission_updates", in: "wire:response.permission_updates protocol:response.permissionUpdates also:permission_updates",
 		arm: SubtypeSuccess, when: (*PermissionResponse).success, decides: true,
-		codec: codec[PermissionResponse]{
-			typ:   FieldList,
-			write: func(o *object, key string, p *PermissionResponse) { o.raws(key, p.Response.PermissionUpdates) },
-			empty: func(p *PermissionResponse) bool { return p.Response == nil || len(p.Response.PermissionUpdates) == 0 },
-			test: func(c *checks, r *fieldOf[PermissionResponse], p *PermissionResponse) {
-				if p.Response != nil {
-					c.values(r.name, p.Response.PermissionUpdates)
-				}
-			},
-		}, doc: "Changes of rules that go with the approval."}
+		codec: unread(rawValues(func(p *PermissionResponse) *[]json.RawMessage { return &p.granted().PermissionUpdates })),
+		doc:   "Changes of rules that go with the approval."}
 	permissionError = &fieldOf[PermissionResponse]{
 		name: keyError, in: "wire:error+ protocol:error+ tool:feedback also:notes tool:reason also:content,message",
 		arm: SubtypeError, when: func(p *PermissionResponse, _ Dialect) bool { return !p.Allowed() },
@@ -121,10 +94,15 @@ func (p *PermissionResponse) success(Dialect) bool { return p.Allowed() }
 
 // updatedInput is the input of an approval as it is written: an object.
 func (p *PermissionResponse) updatedInput() json.RawMessage {
-	if p.Response == nil || noInput(p.Response.UpdatedInput) {
-		return json.RawMessage("{}")
+	if in := p.granted().UpdatedInput; !noInput(in) {
+		return in
 	}
-	return p.Response.UpdatedInput
+	return json.RawMessage("{}")
+}
+
+// granted is what goes with an approval, of which there may be nothing.
+func (p *PermissionResponse) granted() *PermissionGranted {
+	return cmp.Or(p.Response, &PermissionGranted{})
 }
 
 // noInput reports an updated input that says nothing; it is written as {}.

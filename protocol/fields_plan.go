@@ -11,27 +11,19 @@ var planApprovalRequestTable = table[PlanApprovalRequest]{
 		{name: "planFilePath", in: "wire:planFilePath! also:planFile",
 			codec: text(func(p *PlanApprovalRequest) *string { return &p.PlanFilePath }), doc: "Where the plan is kept; shown, never opened."},
 		{name: "planContent", in: "wire:planContent! api:2:plan! early:3:plan!", turn: -1, need: true, decides: true,
-			codec: planText, doc: "The plan."},
+			codec: textWith(func(p *PlanApprovalRequest) *string { return &p.PlanContent }, (*frame).plan), doc: "The plan."},
 		{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:5:requestId! early:1:requestId! also:requestID",
 			codec: pairID(func(p *PlanApprovalRequest) *string { return &p.RequestID }), doc: "Pairs the verdict with it."},
 		{name: "summary", in: "api:3:summary!", hidden: true,
 			codec: text(func(p *PlanApprovalRequest) *string { return &p.Summary }), doc: "The plan in a few words; only seed 002 has it."},
 		planGoal, planSteps, planRisks, planTooling,
 	},
-	routing: func(p *PlanApprovalRequest) *Routing { return &p.Routing },
 }.build()
-
-// planText is a plan as markdown, whatever form it has; it is read with its parts.
-var planText = func() codec[PlanApprovalRequest] {
-	c := text(func(p *PlanApprovalRequest) *string { return &p.PlanContent })
-	c.read = func(f *frame, p *PlanApprovalRequest, paths []string) { p.PlanContent, p.Plan = f.plan(paths...) }
-	return c
-}()
 
 // The parts of seed 000's plan.
 var (
 	planGoal = &fieldOf[PlanApprovalRequest]{name: "plan.goal", in: "catalog:3:plan.goal!",
-		codec: untested(made(func(p *PlanApprovalRequest) string { return p.parts().Goal })), doc: "What the plan is for; a plan without parts stands here whole."}
+		codec: made(func(p *PlanApprovalRequest) string { return p.parts().Goal }), doc: "What the plan is for; a plan without parts stands here whole."}
 	planSteps = &fieldOf[PlanApprovalRequest]{name: "plan.steps", in: "catalog:4:plan.steps+",
 		codec: texts(func(p *PlanApprovalRequest) []string { return p.parts().Steps }), doc: "What will be done, in order."}
 	planRisks = &fieldOf[PlanApprovalRequest]{name: "plan.risks", in: "catalog:5:plan.risks+",
@@ -63,8 +55,7 @@ var planApprovalResponseTable = table[PlanApprovalResponse]{
 		{name: "planDigest", in: "wire:planDigest-", hidden: true,
 			codec: text(func(p *PlanApprovalResponse) *string { return &p.PlanDigest }), doc: "A newer client's digest; what it is of is not known."},
 	},
-	routing: func(p *PlanApprovalResponse) *Routing { return &p.Routing },
-	finish:  (*frame).planApprovalResponse,
+	finish: (*frame).planApprovalResponse,
 }.build()
 
 var planFeedback = &fieldOf[PlanApprovalResponse]{

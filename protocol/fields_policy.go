@@ -6,7 +6,7 @@ import "encoding/json"
 
 var modeSetRequestTable = table[ModeSetRequest]{
 	rows: []*fieldOf[ModeSetRequest]{
-		{name: "mode", in: "wire:mode! catalog:2:mode! also:permissionMode,policy.permissionMode", need: true, decides: true,
+		{name: "mode", in: "wire:mode! catalog:2:mode! also:permissionMode,policy.permissionMode", need: true, without: "the mode is missing", decides: true,
 			codec: modeText(func(p *ModeSetRequest) *string { return &p.Mode }), doc: "The mode; of several the strictest counts."},
 		{name: "from", in: "wire:from!", need: true,
 			codec: sender(func(p *ModeSetRequest) *string { return &p.From }), doc: "Who sets it."},
@@ -15,8 +15,6 @@ var modeSetRequestTable = table[ModeSetRequest]{
 		{name: "policy.permissionMode", in: "catalog:3:policy.permissionMode+", hidden: true,
 			codec: made(func(p *ModeSetRequest) string { return p.Mode }), doc: "The mode once more, as seed 000 has it."},
 	},
-	routing: func(p *ModeSetRequest) *Routing { return &p.Routing },
-	finish:  (*frame).modeSetRequest,
 }.build()
 
 // The behaviours of a rule.
@@ -38,9 +36,8 @@ var teamPermissionUpdateTable = table[TeamPermissionUpdate]{
 		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?",
 			codec: spokenTime(func(p *TeamPermissionUpdate) *string { return &p.Timestamp }), doc: "When it was changed; on the wire the envelope says it."},
 	},
-	routing: func(p *TeamPermissionUpdate) *Routing { return &p.Routing },
-	finish:  (*frame).teamPermissionUpdate,
-	refuse:  (*TeamPermissionUpdate).noForm,
+	finish: (*frame).teamPermissionUpdate,
+	refuse: (*TeamPermissionUpdate).noForm,
 }.build()
 
 // The rules, which are read together; the catalogue has a list for each behaviour.
@@ -51,15 +48,7 @@ var (
 		codec:   unread(text(func(p *TeamPermissionUpdate) *string { return &p.PermissionUpdate.Behavior })), doc: "What the rules do."}
 	updateRules = &fieldOf[TeamPermissionUpdate]{
 		name: "permissionUpdate.rules", in: "wire:permissionUpdate.rules! also:permission_update.rules catalog:2:rules.allowedTools+", decides: true,
-		codec: codec[TeamPermissionUpdate]{
-			typ: FieldList,
-			write: func(o *object, key string, p *TeamPermissionUpdate) {
-				o.raws(key, ruleObjects(p.PermissionUpdate.Rules))
-			},
-			test: func(c *checks, r *fieldOf[TeamPermissionUpdate], p *TeamPermissionUpdate) {
-				c.rules(r.name, p.PermissionUpdate.Rules)
-			},
-		},
+		codec: ruleList(func(p *TeamPermissionUpdate) []PermissionRule { return p.PermissionUpdate.Rules }),
 		when: func(p *TeamPermissionUpdate, d Dialect) bool {
 			return d == DialectWire || p.PermissionUpdate.Behavior == behaviorAllow
 		},
@@ -67,16 +56,7 @@ var (
 		items:   viewFields(ruleFields), doc: "The rules; in the catalogue those that allow."}
 	updateRemoved = &fieldOf[TeamPermissionUpdate]{
 		name: "permissionUpdate.removedRules", in: "wire:permissionUpdate.removedRules also:permission_update.removedRules", decides: true,
-		codec: codec[TeamPermissionUpdate]{
-			typ: FieldList,
-			write: func(o *object, key string, p *TeamPermissionUpdate) {
-				o.raws(key, ruleObjects(p.PermissionUpdate.RemovedRules))
-			},
-			empty: func(p *TeamPermissionUpdate) bool { return len(p.PermissionUpdate.RemovedRules) == 0 },
-			test: func(c *checks, r *fieldOf[TeamPermissionUpdate], p *TeamPermissionUpdate) {
-				c.rules(r.name, p.PermissionUpdate.RemovedRules)
-			},
-		},
+		codec: ruleList(func(p *TeamPermissionUpdate) []PermissionRule { return p.PermissionUpdate.RemovedRules }),
 		items: viewFields(ruleFields), doc: "The rules that no longer have the behaviour."}
 	updateVersion = &fieldOf[TeamPermissionUpdate]{
 		name: "policyVersion", in: "wire:policyVersion catalog:4:policyVersion", decides: true,
@@ -112,6 +92,16 @@ var (
 			return p.AlsoDeny != nil || p.PermissionUpdate.Behavior == behaviorDeny
 		}, doc: "The rules of the catalogue that deny, where a message has both."}
 )
+
+// ruleList is a list of rules that the kind's own function reads.
+func ruleList(of func(*TeamPermissionUpdate) []PermissionRule) codec[TeamPermissionUpdate] {
+	return codec[TeamPermissionUpdate]{
+		typ:   FieldList,
+		write: func(o *object, key string, p *TeamPermissionUpdate) { o.raws(key, ruleObjects(of(p))) },
+		empty: func(p *TeamPermissionUpdate) bool { return len(of(p)) == 0 },
+		test:  func(c *checks, r *fieldOf[TeamPermissionUpdate], p *TeamPermissionUpdate) { c.rules(r.name, of(p)) },
+	}
+}
 
 // ruleFields are the fields of one rule.
 var ruleFields = parsed([]*fieldOf[PermissionRule]{

@@ -13,7 +13,7 @@ var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
 			codec: text(func(p *SandboxPermissionRequest) *string { return &p.WorkerColor }), doc: "The colour that it is shown in."},
 		{name: "hostPattern.host", turn: 6, need: true, decides: true,
 			in:    "wire:hostPattern.host! also:host_pattern.host,host,hostPattern,hosts catalog:4:details.hostnames! also:details.host",
-			codec: sandboxHosts, doc: "The host that is asked for; in the catalogue all of them.",
+			codec: textWith(func(p *SandboxPermissionRequest) *string { return &p.HostPattern.Host }, (*frame).askedHosts), doc: "The host that is asked for; in the catalogue all of them.",
 			catalog: func(o *object, key string, p *SandboxPermissionRequest) {
 				hosts := p.Hosts
 				if len(hosts) == 0 {
@@ -54,32 +54,20 @@ var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
 		{name: "reason", in: "catalog:5:details.reason also:reason", turn: 2, hidden: true,
 			codec: text(func(p *SandboxPermissionRequest) *string { return &p.Reason }), doc: "Why; the wire has no place for it."},
 	},
-	routing: func(p *SandboxPermissionRequest) *Routing { return &p.Routing },
 }.build()
 
 // network is the one capability that can be asked for.
 const network = "network"
 
 // workerName is the sender's name, or that of its id.
-var workerName = func() codec[SandboxPermissionRequest] {
-	c := text(func(p *SandboxPermissionRequest) *string { return &p.WorkerName })
-	c.read = func(f *frame, p *SandboxPermissionRequest, paths []string) {
-		if name := f.id(paths...); name != "" {
-			f.checkMember(paths[0], name)
-			p.WorkerName = name
-		} else {
-			p.WorkerName, _, _ = cutAgentID(p.WorkerID)
-		}
+var workerName = textWith(func(p *SandboxPermissionRequest) *string { return &p.WorkerName }, func(f *frame, p *SandboxPermissionRequest, paths []string) {
+	if name := f.id(paths...); name != "" {
+		f.checkMember(paths[0], name)
+		p.WorkerName = name
+	} else {
+		p.WorkerName, _, _ = cutAgentID(p.WorkerID)
 	}
-	return c
-}()
-
-// sandboxHosts reads the host, or all of them.
-var sandboxHosts = func() codec[SandboxPermissionRequest] {
-	c := text(func(p *SandboxPermissionRequest) *string { return &p.HostPattern.Host })
-	c.read = func(f *frame, p *SandboxPermissionRequest, paths []string) { f.askedHosts(p, paths) }
-	return c
-}()
+})
 
 var sandboxPermissionResponseTable = table[SandboxPermissionResponse]{
 	rows: []*fieldOf[SandboxPermissionResponse]{
@@ -94,8 +82,7 @@ var sandboxPermissionResponseTable = table[SandboxPermissionResponse]{
 			codec: text(func(p *SandboxPermissionResponse) *string { return &p.Scope }), doc: "How far it is meant to reach; a separate act, which an answer does not do."},
 		sandboxNotes,
 	},
-	routing: func(p *SandboxPermissionResponse) *Routing { return &p.Routing },
-	finish:  (*frame).sandboxPermissionResponse,
+	finish: (*frame).sandboxPermissionResponse,
 }.build()
 
 var (

@@ -9,7 +9,7 @@ import (
 
 var taskAssignmentTable = table[TaskAssignment]{
 	rows: []*fieldOf[TaskAssignment]{
-		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true,
+		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing",
 			codec: number(func(p *TaskAssignment) *string { return &p.TaskID }), doc: "The task's id on the board."},
 		{name: "subject", in: "wire:subject! catalog:3:task.title!",
 			codec: text(func(p *TaskAssignment) *string { return &p.Subject }), doc: "The task in a few words."},
@@ -30,8 +30,7 @@ var taskAssignmentTable = table[TaskAssignment]{
 				empty: func(p *TaskAssignment) bool { return p.Context == "" || !p.hasContext() },
 			}, doc: "The end of description that seed 000 keeps apart."},
 	},
-	routing: func(p *TaskAssignment) *Routing { return &p.Routing },
-	finish:  (*frame).taskAssignment,
+	finish: (*frame).taskAssignment,
 }.build()
 
 var taskDescription = &fieldOf[TaskAssignment]{
@@ -57,7 +56,7 @@ func Phases() []string { return slices.Clone(phases) }
 
 var taskProgressTable = table[TaskProgress]{
 	rows: []*fieldOf[TaskProgress]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID,taskId",
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID,taskId", without: "the task's id is missing",
 			codec: exactID(number(func(p *TaskProgress) *string { return &p.RequestID }), func(p *TaskProgress) *string { return &p.RequestID }),
 			doc:   "The task's id on the board."},
 		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
@@ -67,15 +66,14 @@ var taskProgressTable = table[TaskProgress]{
 		{name: "progress.message", in: "wire:progress.message! catalog:4:progress.message!",
 			codec: text(func(p *TaskProgress) *string { return &p.Progress.Message }), doc: "What there is to say of it."},
 	},
-	routing: func(p *TaskProgress) *Routing { return &p.Routing },
-	finish:  (*frame).taskProgress,
+	finish: (*frame).taskProgress,
 }.build()
 
 var taskCompletedTable = table[TaskCompleted]{
 	rows: []*fieldOf[TaskCompleted]{
 		{name: "from", in: "wire:from!", need: true,
 			codec: sender(func(p *TaskCompleted) *string { return &p.From }), doc: "Who worked on it."},
-		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true,
+		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing",
 			codec: number(func(p *TaskCompleted) *string { return &p.TaskID }), doc: "The task's id on the board."},
 		{name: "taskSubject", in: "wire:taskSubject",
 			codec: text(func(p *TaskCompleted) *string { return &p.TaskSubject }), doc: "The task in a few words."},
@@ -85,8 +83,6 @@ var taskCompletedTable = table[TaskCompleted]{
 			codec: codec[TaskCompleted]{typ: FieldText, read: (*frame).taskResult}, doc: "A result that is not an object is its summary."},
 		resultSummary, resultArtifacts, resultErrors,
 	},
-	routing: func(p *TaskCompleted) *Routing { return &p.Routing },
-	finish:  (*frame).taskCompleted,
 }.build()
 
 // The result of a task. The wire leaves it out when there is none.
@@ -128,8 +124,7 @@ var idleNotificationTable = table[IdleNotification]{
 			codec: text(func(p *IdleNotification) *string { return &p.Result }), doc: "The final answer of the turn."},
 		idleState,
 	},
-	routing: func(p *IdleNotification) *Routing { return &p.Routing },
-	finish:  (*frame).idleNotification,
+	finish: (*frame).idleNotification,
 	refuse: func(p *IdleNotification, d Dialect) string {
 		if d == DialectCatalog && p.IdleReason != idleReasons[0] {
 			return "the catalog form cannot say idleReason " + p.IdleReason

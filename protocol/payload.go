@@ -324,28 +324,14 @@ func (SystemInit) Kind() Kind                { return KindSystemInit }
 func (Text) Kind() Kind                      { return KindText }
 func (Unknown) Kind() Kind                   { return KindUnknown }
 
-func (TaskAssignment) payload()            {}
-func (TaskProgress) payload()              {}
-func (TaskCompleted) payload()             {}
-func (IdleNotification) payload()          {}
-func (PlanApprovalRequest) payload()       {}
-func (PlanApprovalResponse) payload()      {}
-func (PermissionRequest) payload()         {}
-func (PermissionResponse) payload()        {}
-func (SandboxPermissionRequest) payload()  {}
-func (SandboxPermissionResponse) payload() {}
-func (ModeSetRequest) payload()            {}
-func (TeamPermissionUpdate) payload()      {}
-func (ShutdownRequest) payload()           {}
-func (ShutdownApproved) payload()          {}
-func (ShutdownRejected) payload()          {}
-func (TeammateTerminated) payload()        {}
-func (JoinRequest) payload()               {}
-func (JoinApproved) payload()              {}
-func (JoinRejected) payload()              {}
-func (SystemInit) payload()                {}
-func (Text) payload()                      {}
-func (Unknown) payload()                   {}
+func (Routing) payload()            {} // of all that have the keys of routing
+func (TeammateTerminated) payload() {}
+func (JoinRequest) payload()        {}
+func (JoinApproved) payload()       {}
+func (JoinRejected) payload()       {}
+func (SystemInit) payload()         {}
+func (Text) payload()               {}
+func (Unknown) payload()            {}
 
 // Allowed reports the verdict: true only for subtype success.
 func (p PermissionResponse) Allowed() bool { return p.Subtype == SubtypeSuccess }
@@ -357,31 +343,8 @@ type RequestID string
 // RequestIDOf returns the id that pairs p with its request or answer, and false
 // for kinds that have none. A task's id pairs nothing.
 func RequestIDOf(p Payload) (RequestID, bool) {
-	switch p := value(p).(type) {
-	case PlanApprovalRequest:
-		return RequestID(p.RequestID), true
-	case PlanApprovalResponse:
-		return RequestID(p.RequestID), true
-	case PermissionRequest:
-		return RequestID(p.RequestID), true
-	case PermissionResponse:
-		return RequestID(p.RequestID), true
-	case SandboxPermissionRequest:
-		return RequestID(p.RequestID), true
-	case SandboxPermissionResponse:
-		return RequestID(p.RequestID), true
-	case ShutdownRequest:
-		return RequestID(p.RequestID), true
-	case ShutdownApproved:
-		return RequestID(p.RequestID), true
-	case ShutdownRejected:
-		return RequestID(p.RequestID), true
-	case JoinRequest:
-		return RequestID(p.RequestID), true
-	case JoinApproved:
-		return RequestID(p.RequestID), true
-	case JoinRejected:
-		return RequestID(p.RequestID), true
+	if p = value(p); p == nil || p.Kind() == KindTaskProgress || tables[p.Kind()] == nil {
+		return "", false
 	}
-	return "", false
+	return tables[p.Kind()].requestID(p)
 }

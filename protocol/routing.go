@@ -11,6 +11,11 @@ type Routing struct {
 	AgentName string `json:"agentName,omitempty"`
 }
 
+// routed is a payload with the keys of routing.
+type routed interface{ routingKeys() *Routing }
+
+func (r *Routing) routingKeys() *Routing { return r }
+
 // routing reads the routing keys. A value that is no string is left out and said.
 func (f *frame) routing() Routing {
 	var r Routing

@@ -16,7 +16,6 @@ type facts struct {
 	surrogate bool     // a string holds \ud800..\udfff without its other half
 	twice     *string  // the first key that an object holds twice
 	types     []string // string values of top-level "type" keys, in order
-	typeKeys  int      // top-level "type" keys, whatever their value
 }
 
 // tooBig reports whether the text is beyond what Decode reads.
@@ -83,7 +82,6 @@ func (f *factFinder) again(k scopedKey) bool {
 
 // noteType looks ahead at the value of a top-level "type".
 func (f *factFinder) noteType(value int) {
-	f.typeKeys++
 	if value == len(f.Text) || f.Text[value] != '"' {
 		return
 	}
