@@ -9,30 +9,24 @@ import (
 
 // Render returns the files that belong in Files, by name.
 func Render() (map[string][]byte, error) {
-	files := make(map[string][]byte)
-	add := func(name string, s *jsonschema.Schema, err error) error {
+	all := []*jsonschema.Schema{Envelope()}
+	for _, kind := range Kinds() {
+		s, err := For(kind)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		all = append(all, s)
+	}
+	files := make(map[string][]byte)
+	for _, s := range all {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		if err := enc.Encode(s); err != nil {
-			return err
-		}
-		files[name+".schema.json"] = b.Bytes()
-		return nil
-	}
-	for _, kind := range Kinds() {
-		s, err := For(kind)
-		if err := add(string(kind), s, err); err != nil {
 			return nil, err
 		}
-	}
-	s, err := Envelope()
-	if err := add("envelope", s, err); err != nil {
-		return nil, err
+		files[s.Title+".schema.json"] = b.Bytes()
 	}
 	return files, nil
 }

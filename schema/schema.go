@@ -12,10 +12,7 @@ package schema
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -65,60 +62,32 @@ func For(kind protocol.Kind) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// envelope has the keys of protocol §2.1; a test holds it against protocol.Envelope.
-type envelope struct {
-	From      string `json:"from"`
-	Text      string `json:"text"`
-	Summary   string `json:"summary,omitempty"`
-	Timestamp string `json:"timestamp"`
-	Color     string `json:"color,omitempty"`
-	MsgV      int    `json:"msgV,omitempty"`
-	MsgID     string `json:"msg_id,omitempty"`
-	Type      string `json:"type,omitempty"`
-	Read      bool   `json:"read,omitempty"` // absent is false
-}
-
-// Envelope makes the schema of one entry of a mailbox. A payload is a string in
-// its text.
-func Envelope() (*jsonschema.Schema, error) {
-	s, err := infer(reflect.TypeFor[envelope]())
-	if err != nil {
-		return nil, err
+// Envelope makes the schema of one entry of a mailbox (protocol §2.1). A payload is a string in
+// its text. A test holds the keys against protocol.Envelope.
+func Envelope() *jsonschema.Schema {
+	s := object()
+	for _, f := range []struct {
+		key, typ string
+		required bool
+	}{
+		{"from", "string", true},
+		{"text", "string", true},
+		{"summary", "string", false},
+		{"timestamp", "string", true},
+		{"color", "string", false},
+		{"msgV", "integer", false},
+		{"msg_id", "string", false},
+		{"type", "string", false},
+		{"read", "boolean", false}, // absent is false
+	} {
+		put(s, f.key, &jsonschema.Schema{Type: f.typ}, f.required)
 	}
+	s.Properties["timestamp"].Pattern = timePattern
 	name(s, "envelope")
 	s.Description = "One entry of a mailbox. See docs/protocol.md §2.1."
-	return s, nil
+	return s
 }
 
 func name(s *jsonschema.Schema, what string) {
 	s.Schema, s.ID, s.Title = draft, prefix+what, what
-}
-
-// infer makes a schema from a type and loosens it: further keys are allowed.
-// Lists and objects are never null, because waggle never writes null for them.
-func infer(t reflect.Type) (*jsonschema.Schema, error) {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{
-		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	loosen(s)
-	return s, nil
-}
-
-func loosen(s *jsonschema.Schema) {
-	s.AdditionalProperties = nil
-	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
-		s.Type, s.Types = s.Types[1-i], nil
-	}
-	if s.Items != nil {
-		loosen(s.Items)
-	}
-	for key, p := range s.Properties {
-		loosen(p)
-		if key == "timestamp" {
-			p.Pattern = timePattern
-		}
-	}
 }
