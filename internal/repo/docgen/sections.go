@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle/internal/repo/docgen/fields"
 	"waggle/machine"
 	"waggle/policy"
 	"waggle/protocol"
@@ -57,7 +56,7 @@ func kinds() string {
 func fieldTables() string {
 	var b strings.Builder
 	for _, k := range protocol.Kinds() {
-		if rows := fields.Rows(k, protocol.Fields(k.Kind)); rows != nil {
+		if rows := fieldRows(k, protocol.Fields(k.Kind)); rows != nil {
 			b.WriteString("### " + string(k.Kind) + "\n\n" + table(rows) + "\n")
 		}
 	}

@@ -3,12 +3,8 @@ package main
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -77,7 +73,7 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	if !s.write {
 		return survived, nil
 	}
-	return survived, write(s.as, b.String())
+	return survived, section.Keep(page, "", s.as, b.String())
 }
 
 // span is how long the tests of a mutant may take: from the shortest limit of a group to the longest.
@@ -101,30 +97,4 @@ func heading(name string) string {
 // machine names the properties of the machine on which the time depends.
 func machine() string {
 	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-}
-
-// write puts the section into the page.
-func write(as, body string) error {
-	data, err := os.ReadFile(page)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	found := false
-	text, err := section.Fill(string(data), func(name, old string) (string, error) {
-		if name != as {
-			return old, nil
-		}
-		found = true
-		return body, nil
-	})
-	if err != nil {
-		return err
-	}
-	if !found {
-		text = strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(as, body)
-	}
-	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(page, []byte(text), 0o644)
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"go/build"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,32 +62,38 @@ func run(ctx context.Context, s settings) (int, error) {
 // limitsOf runs the tests of each group as they are, as many at once as mutants are tried, and
 // returns how long those of a mutant may take.
 func limitsOf(ctx context.Context, s settings) (map[string]time.Duration, error) {
-	var (
-		mu     sync.Mutex
-		wg     sync.WaitGroup
-		failed error
-	)
-	limits, groups := map[string]time.Duration{}, make(chan string)
-	for range s.jobs {
+	var mu sync.Mutex
+	var failed error
+	limits := map[string]time.Duration{}
+	atOnce(s.jobs, slices.Values(s.packages), func(_ int, group string) {
+		began := time.Now()
+		out, ok := test(ctx, s, group)
+		mu.Lock()
+		defer mu.Unlock()
+		if !ok {
+			failed = errors.Join(failed, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out))
+		}
+		limits[group] = limit(time.Since(began), s.timeout)
+	})
+	return limits, failed
+}
+
+// atOnce does so many jobs at once with what all gives, and tells each which job it is.
+func atOnce[T any](jobs int, all iter.Seq[T], do func(job int, one T)) {
+	queue := make(chan T)
+	var wg sync.WaitGroup
+	for job := range jobs {
 		wg.Go(func() {
-			for group := range groups {
-				began := time.Now()
-				out, ok := test(ctx, s, group)
-				mu.Lock()
-				if !ok {
-					failed = errors.Join(failed, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out))
-				}
-				limits[group] = limit(time.Since(began), s.timeout)
-				mu.Unlock()
+			for one := range queue {
+				do(job, one)
 			}
 		})
 	}
-	for _, group := range s.packages {
-		groups <- group
+	for one := range all {
+		queue <- one
 	}
-	close(groups)
+	close(queue)
 	wg.Wait()
-	return limits, failed
 }
 
 // limit is how long the tests of a mutant may take that take so long without it.
@@ -95,47 +103,39 @@ func limit(took, most time.Duration) time.Duration {
 
 // tryAll takes from each queue its share. A place that does not compile is no mutant.
 func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]tried, error) {
-	var (
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-		all  []tried
-		done error
-	)
-	jobs := make(chan int)
-	for job := range s.jobs {
-		wg.Go(func() {
-			for q := range jobs {
-				for {
-					mu.Lock()
-					if len(queues[q]) == 0 || done != nil {
-						mu.Unlock()
-						break
-					}
-					p := queues[q][0]
-					queues[q] = queues[q][1:]
-					mu.Unlock()
-					t, ok, err := try(ctx, s, p, s.packages[q], filepath.Join(temp, fmt.Sprint(job)))
-					mu.Lock()
-					if err != nil {
-						done = err
-					} else if ok {
-						all = append(all, t)
-						fmt.Println(t.line(s.list))
-					}
-					mu.Unlock()
-					if ok || err != nil {
-						break
-					}
-				}
+	var mu sync.Mutex
+	var all []tried
+	var failed error
+	next := func(q int) (p place, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(queues[q]) == 0 || failed != nil {
+			return p, false
+		}
+		p, queues[q] = queues[q][0], queues[q][1:]
+		return p, true
+	}
+	share := func(yield func(int) bool) {
+		for i := range s.n {
+			yield(i % len(queues))
+		}
+	}
+	atOnce(s.jobs, share, func(job, q int) {
+		for p, more := next(q); more; p, more = next(q) {
+			t, ok, err := try(ctx, s, p, s.packages[q], filepath.Join(temp, fmt.Sprint(job)))
+			if !ok && err == nil {
+				continue
 			}
-		})
-	}
-	for i := range s.n {
-		jobs <- i % len(queues)
-	}
-	close(jobs)
-	wg.Wait()
-	return all, done
+			mu.Lock()
+			defer mu.Unlock()
+			if failed = cmp.Or(failed, err); err == nil {
+				all = append(all, t)
+				fmt.Println(t.line(s.list))
+			}
+			return
+		}
+	})
+	return all, failed
 }
 
 // try builds one mutant and runs its group's tests; ok is false when it does not compile.

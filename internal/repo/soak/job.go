@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -39,36 +39,22 @@ func (j job) run(ctx context.Context) (result, error) {
 	cmd := exec.CommandContext(ctx, j.argv[0], j.argv[1:]...)
 	cmd.Env = append(os.Environ(), j.env...)
 	cmd.WaitDelay = 10 * time.Second
-	r, w := io.Pipe()
-	cmd.Stdout, cmd.Stderr = w, w
+	var out bytes.Buffer
+	both := io.MultiWriter(&out, os.Stderr)
+	cmd.Stdout, cmd.Stderr = both, both
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Run(); err != nil {
 		return result{}, err
 	}
-	done := make(chan error, 1)
-	go func() {
-		err := cmd.Wait()
-		w.Close()
-		done <- err
-	}()
-	res, err := read(io.TeeReader(r, os.Stderr))
-	if err != nil {
-		r.CloseWithError(err) // the command must not block on us
-	}
-	if werr := <-done; werr != nil {
-		return result{}, werr
-	}
+	res := read(out.String())
 	res.took = time.Since(began)
-	return res, err
+	return res, nil
 }
 
 // read takes the lines to keep out of the output of go test -v or .ci/fuzz.
-func read(r io.Reader) (result, error) {
-	var res result
+func read(output string) (res result) {
 	test := ""
-	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadString('\n')
+	for line := range strings.Lines(output) {
 		text := strings.TrimSpace(line)
 		switch f := strings.Fields(text); {
 		case len(f) == 3 && f[0] == "===":
@@ -81,13 +67,8 @@ func read(r io.Reader) (result, error) {
 		if _, m, ok := strings.Cut(text, testenv.MeasuredPrefix); ok {
 			res.measured = append(res.measured, measured{test, m})
 		}
-		if err == io.EOF {
-			return res, nil
-		}
-		if err != nil {
-			return res, err
-		}
 	}
+	return res
 }
 
 // report is the section of a job.

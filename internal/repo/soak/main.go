@@ -112,7 +112,7 @@ func soak(ctx context.Context, kills int, seed uint64, limit time.Duration, f fu
 			failed = append(failed, fmt.Errorf("%s: %w", j.name, err))
 			continue
 		}
-		if err := keep(j.name, report(j, r, m)); err != nil {
+		if err := section.Keep(page, pageHead, "soak "+j.name, report(j, r, m)); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func soak(ctx context.Context, kills int, seed uint64, limit time.Duration, f fu
 // longTests lists the packages whose tests have long sizes, as ./path.
 func longTests(fsys fs.FS) ([]string, error) {
 	var list []string
-	seen := map[string]bool{}
+	marks := []string{"testenv.Soak(", "testenv.Scale(", "testenv.Sample(", "testenv.Checks("}
 	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -134,56 +134,19 @@ func longTests(fsys fs.FS) ([]string, error) {
 		if dir == "./." {
 			dir = "."
 		}
-		if !strings.HasSuffix(path, "_test.go") || seen[dir] {
+		if !strings.HasSuffix(path, "_test.go") || slices.Contains(list, dir) {
 			return nil
 		}
 		data, err := fs.ReadFile(fsys, path)
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{"testenv.Soak(", "testenv.Scale(", "testenv.Sample(", "testenv.Checks("} {
-			if strings.Contains(string(data), mark) && !seen[dir] {
-				seen[dir] = true
-				list = append(list, dir)
-			}
+		if slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(string(data), mark) }) {
+			list = append(list, dir)
 		}
 		return nil
 	})
 	return list, err
-}
-
-// keep puts a section into the page, at its end if it is new.
-func keep(name, body string) error {
-	data, err := os.ReadFile(page)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
-			return err
-		}
-		data = []byte(pageHead)
-	case err != nil:
-		return err
-	}
-	out, err := put(string(data), name, body)
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
-	}
-	return os.WriteFile(page, []byte(out), 0o644)
-}
-
-func put(text, name, body string) (string, error) {
-	name, found := "soak "+name, false
-	out, err := section.Fill(text, func(n, old string) (string, error) {
-		if n != name {
-			return old, nil
-		}
-		found = true
-		return body, nil
-	})
-	if err != nil || found {
-		return out, err
-	}
-	return strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(name, body), nil
 }
 
 // machine names the properties of the machine on which the figures depend, without a date or a name.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,11 +22,11 @@ MEASURED: printed | plainly
     --- SKIP: TestB/sub (0.00s)
 --- PASS: TestB (0.00s)
 ok  	waggle/x	1.2s`
-	got, err := read(strings.NewReader(out))
+	got := read(out)
 	want := result{passed: 2, skipped: 1, measured: []measured{
 		{"TestB/sub", "600 kills, 0 lost"}, {"TestA", "printed | plainly"}}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(result{}, measured{})); err != nil || d != "" {
-		t.Fatal(err, d)
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(result{}, measured{})); d != "" {
+		t.Fatal(d)
 	}
 	got.took = 1500 * time.Millisecond
 	text := report(job{name: "./x", env: []string{"WAGGLE_TEST=soak"}, argv: []string{"go", "test", "./x"}}, got, "2 cores")
@@ -72,28 +71,6 @@ func TestLongTests(t *testing.T) {
 	})
 	if d := cmp.Diff([]string{"./a", "./c/d", "."}, got); err != nil || d != "" {
 		t.Error(err, d)
-	}
-}
-
-func TestPut(t *testing.T) {
-	text := pageHead
-	for _, step := range []struct{ name, body string }{{"./a", "one"}, {"./b", "two"}, {"./a", "three"}} {
-		var err error
-		if text, err = put(text, step.name, step.body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := pageHead + `
-<!-- generated: soak ./a -->
-three
-<!-- /generated -->
-
-<!-- generated: soak ./b -->
-two
-<!-- /generated -->
-`
-	if d := cmp.Diff(want, text); d != "" {
-		t.Error(d)
 	}
 }
 

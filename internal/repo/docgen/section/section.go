@@ -9,7 +9,11 @@
 package section
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -21,6 +25,38 @@ const (
 // Wrap returns a section with its markers.
 func Wrap(name, body string) string {
 	return begin + name + " -->\n" + strings.TrimRight(body, "\n") + "\n" + end + "\n"
+}
+
+// Keep puts a section into the page at path. A page that is not there begins with head.
+func Keep(path, head, name, body string) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte(head), os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := put(string(data), name, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(out), 0o644)
+}
+
+// put replaces a section of a page, and puts a new one at its end.
+func put(page, name, body string) (string, error) {
+	found := false
+	out, err := Fill(page, func(n, old string) (string, error) {
+		if n != name {
+			return old, nil
+		}
+		found = true
+		return body, nil
+	})
+	if err != nil || found {
+		return out, err
+	}
+	return strings.TrimRight(page, "\n") + "\n\n" + Wrap(name, body), nil
 }
 
 // Fill calls content with the name and the present body of each section of page,

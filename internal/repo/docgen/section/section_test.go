@@ -2,8 +2,12 @@ package section_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"waggle/internal/repo/docgen/section"
 	"waggle/internal/test/testenv"
@@ -65,5 +69,27 @@ func TestFillRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.why) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
+	}
+}
+
+// TestKeep: a page that is not there begins with its head; a section is written in its place, a new one at the end.
+func TestKeep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out", "page.md")
+	for _, step := range []struct{ name, body string }{{"soak ./a", "one"}, {"soak ./b", "two"}, {"soak ./a", "three"}} {
+		testenv.Must(t, section.Keep(path, "# Page\n", step.name, step.body))
+	}
+	got := testenv.Value(os.ReadFile(path))(t)
+	want := `# Page
+
+<!-- generated: soak ./a -->
+three
+<!-- /generated -->
+
+<!-- generated: soak ./b -->
+two
+<!-- /generated -->
+`
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Error(d)
 	}
 }

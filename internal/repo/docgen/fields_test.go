@@ -1,11 +1,10 @@
-package fields_test
+package main
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/repo/docgen/fields"
 	"waggle/protocol"
 )
 
@@ -15,12 +14,12 @@ func TestAddedFieldIsFollowed(t *testing.T) {
 	for _, info := range protocol.Kinds() {
 		list := protocol.Fields(info.Kind)
 		if info.Kind != protocol.KindShutdownApproved {
-			if got := fields.Rows(info, list); (got == nil) != (list == nil) || got != nil && len(got) <= len(list) {
+			if got := fieldRows(info, list); (got == nil) != (list == nil) || got != nil && len(got) <= len(list) {
 				t.Errorf("%s: %d fields, %d rows", info.Kind, len(list), len(got))
 			}
 			continue
 		}
-		rows := fields.Rows(info, append(list, protocol.Field{
+		rows := fieldRows(info, append(list, protocol.Field{
 			Name: "look.colour", Type: protocol.FieldText, NotEmpty: true, Decides: true, Also: []string{"tint"}, Doc: "The colour.",
 			Spellings: []protocol.Spelling{
 				{Dialect: protocol.DialectWire, Path: "look.colour", Always: true, Written: true},

@@ -1,6 +1,4 @@
-// Package fields writes the documents' tables of fields: one for each kind of message,
-// made of protocol.Fields.
-package fields
+package main
 
 import (
 	"slices"
@@ -9,9 +7,9 @@ import (
 	"waggle/protocol"
 )
 
-// Rows is the table of a kind with these fields; the first row is the head. It is nil for a
+// fieldRows is the table of a kind with these fields; the first row is the head. It is nil for a
 // kind without fields.
-func Rows(info protocol.KindInfo, list []protocol.Field) [][]string {
+func fieldRows(info protocol.KindInfo, list []protocol.Field) [][]string {
 	if list == nil {
 		return nil
 	}
@@ -103,5 +101,3 @@ func weight(info protocol.KindInfo, f protocol.Field) string {
 	}
 	return "the " + info.From + " decides"
 }
-
-func code(s string) string { return "`" + s + "`" }
