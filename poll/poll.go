@@ -60,18 +60,6 @@ const (
 	Old
 )
 
-func (s Standing) String() string {
-	switch s {
-	case New:
-		return "new"
-	case Owned:
-		return "owned"
-	case Old:
-		return "old"
-	}
-	return "unknown"
-}
-
 // Poller runs passes over one mailbox.
 type Poller struct {
 	Name    protocol.MemberName
@@ -249,12 +237,8 @@ func (p *Poller) Run(ctx context.Context, nudges <-chan struct{}, retry func(err
 // broken, written by a newer program, refused by its fold, or taken over by a
 // later start of the writer. Anything else may pass.
 func Final(err error) bool {
-	var draft *journal.DraftError
-	if errors.As(err, &draft) {
+	if errors.As(err, new(*journal.DraftError)) {
 		return false // nothing was written: only this one record is refused
 	}
-	var broken *journal.BrokenError
-	var future *journal.FutureError
-	var stale *journal.StaleError
-	return errors.As(err, &broken) || errors.As(err, &future) || errors.As(err, &stale)
+	return errors.As(err, new(*journal.BrokenError)) || errors.As(err, new(*journal.FutureError)) || errors.As(err, new(*journal.StaleError))
 }

@@ -302,11 +302,3 @@ func TestFinal(t *testing.T) {
 		}
 	}
 }
-
-func TestStandingNames(t *testing.T) {
-	for s, want := range map[poll.Standing]string{poll.New: "new", poll.Owned: "owned", poll.Old: "old", 9: "unknown"} {
-		if s.String() != want {
-			t.Errorf("%d is %q, want %q", int(s), s, want)
-		}
-	}
-}

@@ -98,25 +98,18 @@ func (o *Object) Get(key string) (json.RawMessage, bool) {
 
 // Text returns the string of key, "" when it has none.
 func (o *Object) Text(key string) string {
-	raw, ok := o.Get(key)
-	if !ok {
-		return ""
-	}
+	raw, _ := o.Get(key)
 	s, _ := String(raw)
 	return s
 }
 
 // Object returns the object of key, an empty one when it has none.
 func (o *Object) Object(key string) *Object {
-	raw, ok := o.Get(key)
-	if !ok || TypeOf(raw) != "object" {
-		return &Object{}
+	raw, _ := o.Get(key)
+	if inner, err := Parse(raw); err == nil {
+		return inner
 	}
-	inner, err := Parse(raw)
-	if err != nil {
-		return &Object{}
-	}
-	return inner
+	return &Object{}
 }
 
 func (o *Object) last(key string) int {

@@ -143,26 +143,27 @@ func (s *Scanner[T]) after(i int) (next int, ok bool) {
 	return i, true
 }
 
-// key reads a key and its colon, up to its value.
+// key reads a key and its colon, up to its value, and tells OnKey.
 func (s *Scanner[T]) key(i int) (value int, ok bool) {
-	if i >= len(s.Text) || s.Text[i] != '"' {
-		return 0, s.fail(i)
-	}
-	end, ok := s.String(i)
-	if !ok {
-		return 0, false
-	}
-	if value, ok = s.colon(end); ok && s.OnKey != nil {
+	end, value, ok := s.name(i)
+	if ok && s.OnKey != nil {
 		s.OnKey(Key{s.objects[len(s.objects)-1], len(s.open), i, end, value})
 	}
 	return value, ok
 }
 
-func (s *Scanner[T]) colon(i int) (value int, ok bool) {
-	if i = Space(s.Text, i); i >= len(s.Text) || s.Text[i] != ':' {
-		return 0, s.fail(i)
+// name reads a key and its colon, up to its value.
+func (s *Scanner[T]) name(i int) (end, value int, ok bool) {
+	if i >= len(s.Text) || s.Text[i] != '"' {
+		return 0, 0, s.fail(i)
 	}
-	return Space(s.Text, i+1), true
+	if end, ok = s.String(i); !ok {
+		return 0, 0, false
+	}
+	if i = Space(s.Text, end); i >= len(s.Text) || s.Text[i] != ':' {
+		return 0, 0, s.fail(i)
+	}
+	return end, Space(s.Text, i+1), true
 }
 
 // Span is where the key (with quotes) and the value of a member lie.
@@ -177,13 +178,7 @@ func (s *Scanner[T]) Object(i int, each func(Span)) (end int, ok bool) {
 	}
 	for {
 		m := Span{Key: i}
-		if i >= len(b) || b[i] != '"' {
-			return 0, s.fail(i)
-		}
-		if m.KeyEnd, ok = s.String(i); !ok {
-			return 0, false
-		}
-		if m.Value, ok = s.colon(m.KeyEnd); !ok {
+		if m.KeyEnd, m.Value, ok = s.name(i); !ok {
 			return 0, false
 		}
 		if m.End, ok = s.Value(m.Value); !ok {
