@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/journal"
 )
 
@@ -84,11 +85,7 @@ func clock() time.Time { return start }
 // Append appends drafts through j and fails the test on an error.
 func Append(t testing.TB, j journal.Journal, w journal.Writer, drafts ...journal.Draft) []journal.Record {
 	t.Helper()
-	recs, err := j.Append(context.Background(), w, func() ([]journal.Draft, error) { return drafts, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recs
+	return testenv.Value(j.Append(context.Background(), w, func() ([]journal.Draft, error) { return drafts, nil }))(t)
 }
 
 // Note is a draft with a small body.
@@ -98,9 +95,7 @@ func Note(n int) journal.Draft {
 
 func refresh(t testing.TB, j journal.Journal) {
 	t.Helper()
-	if err := j.Refresh(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, j.Refresh(context.Background()))
 }
 
 // see opens the journal anew and returns what a fresh fold is given.

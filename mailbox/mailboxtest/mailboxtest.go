@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/test/testenv"
 	"waggle/mailbox"
 	"waggle/protocol"
 )
@@ -72,25 +73,14 @@ func Texts(t testing.TB, entries []mailbox.Entry) []string {
 	return texts
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func entries(t testing.TB, s mailbox.Store) []mailbox.Entry {
 	t.Helper()
-	list, err := s.Entries(t.Context())
-	must(t, err)
-	return list
+	return testenv.Value(s.Entries(t.Context()))(t)
 }
 
 func unread(t testing.TB, s mailbox.Store) []mailbox.Entry {
 	t.Helper()
-	list, err := s.Unread(t.Context())
-	must(t, err)
-	return list
+	return testenv.Value(s.Unread(t.Context()))(t)
 }
 
 func want(t testing.TB, got []mailbox.Entry, texts ...string) {
@@ -111,17 +101,17 @@ func testEmpty(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
 	want(t, entries(t, s))
 	want(t, unread(t, s))
-	must(t, s.Append(t.Context()))
-	must(t, s.MarkRead(t.Context()))
-	must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: strings.Repeat("0", 64), Occurrence: 1}))
+	testenv.Must(t, s.Append(t.Context()))
+	testenv.Must(t, s.MarkRead(t.Context()))
+	testenv.Must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: strings.Repeat("0", 64), Occurrence: 1}))
 	want(t, entries(t, s))
 }
 
 func testAppend(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	must(t, s.Append(t.Context(), text("a")))
-	must(t, s.Append(t.Context(), text("b"), text("c"), text("d")))
-	must(t, s.Append(t.Context(), text("e")))
+	testenv.Must(t, s.Append(t.Context(), text("a")))
+	testenv.Must(t, s.Append(t.Context(), text("b"), text("c"), text("d")))
+	testenv.Must(t, s.Append(t.Context(), text("e")))
 	list := entries(t, s)
 	want(t, list, "a", "b", "c", "d", "e")
 	for i, e := range list {
@@ -147,7 +137,7 @@ func testRoundTrip(t *testing.T, open Open) {
 		e.Text = s
 		sent = append(sent, e)
 	}
-	must(t, s.Append(t.Context(), sent...))
+	testenv.Must(t, s.Append(t.Context(), sent...))
 	list := entries(t, s)
 	want(t, list, odd...)
 	for i, e := range list {
@@ -169,9 +159,9 @@ func testRoundTrip(t *testing.T, open Open) {
 func testForeignKeys(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
 	foreign, err := protocol.ParseEnvelope([]byte(`{"lead_sig":"x","from":"a","metadata":{"read":false},"text":"t","timestamp":"2026-11-20T18:15:43.000Z","read":false}`))
-	must(t, err)
-	must(t, s.Append(t.Context(), foreign))
-	must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
+	testenv.Must(t, err)
+	testenv.Must(t, s.Append(t.Context(), foreign))
+	testenv.Must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
 	e := entries(t, s)[0]
 	if raw, ok := e.Envelope.Member("metadata"); !ok || !strings.Contains(string(raw), "false") {
 		t.Errorf("metadata: %s", raw)
@@ -186,8 +176,8 @@ func testForeignKeys(t *testing.T, open Open) {
 
 func testTwins(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	must(t, s.Append(t.Context(), text("ok"), text("other"), text("ok")))
-	must(t, s.Append(t.Context(), text("ok")))
+	testenv.Must(t, s.Append(t.Context(), text("ok"), text("other"), text("ok")))
+	testenv.Must(t, s.Append(t.Context(), text("ok")))
 	var got []int
 	for _, e := range entries(t, s) {
 		if e.ID.Hash == mailbox.HashOf(text("ok")) {
@@ -205,26 +195,26 @@ func testOnce(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
 	one, other, nameless := Message(1), Message(1), text("a")
 	other.MsgID = Message(2).MsgID
-	must(t, s.Append(t.Context(), one))
+	testenv.Must(t, s.Append(t.Context(), one))
 	for range 2 {
-		must(t, mailbox.AppendOnce(t.Context(), s, one, other))
+		testenv.Must(t, mailbox.AppendOnce(t.Context(), s, one, other))
 	}
 	want(t, entries(t, s), one.Text, other.Text)
-	must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
-	must(t, mailbox.AppendOnce(t.Context(), s, nameless, one, nameless))
+	testenv.Must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
+	testenv.Must(t, mailbox.AppendOnce(t.Context(), s, nameless, one, nameless))
 	want(t, entries(t, s), one.Text, other.Text, "a", "a")
-	must(t, mailbox.AppendOnce(t.Context(), s, nameless, Message(3), one))
+	testenv.Must(t, mailbox.AppendOnce(t.Context(), s, nameless, Message(3), one))
 	want(t, entries(t, s), one.Text, other.Text, "a", "a", "a", Message(3).Text)
-	must(t, s.Append(t.Context(), one)) // a second copy is possible, where it is wanted
+	testenv.Must(t, s.Append(t.Context(), one)) // a second copy is possible, where it is wanted
 	want(t, entries(t, s)[6:], one.Text)
-	must(t, mailbox.AppendOnce(t.Context(), s))
+	testenv.Must(t, mailbox.AppendOnce(t.Context(), s))
 }
 
 func testKeep(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{Retention: mailbox.Keep})
-	must(t, s.Append(t.Context(), text("a"), text("b"), text("b"), text("c")))
+	testenv.Must(t, s.Append(t.Context(), text("a"), text("b"), text("b"), text("c")))
 	before := entries(t, s)
-	must(t, s.MarkRead(t.Context(), before[0].ID, before[2].ID))
+	testenv.Must(t, s.MarkRead(t.Context(), before[0].ID, before[2].ID))
 	want(t, unread(t, s), "b", "c")
 	after := entries(t, s)
 	want(t, after, "a", "b", "b", "c")
@@ -233,8 +223,8 @@ func testKeep(t *testing.T, open Open) {
 			t.Errorf("entry %d: id %v, read %v", i, after[i].ID, after[i].Envelope.Read)
 		}
 	}
-	must(t, s.MarkRead(t.Context(), before[0].ID)) // again
-	must(t, s.Append(t.Context(), text("d")))
+	testenv.Must(t, s.MarkRead(t.Context(), before[0].ID)) // again
+	testenv.Must(t, s.Append(t.Context(), text("d")))
 	want(t, unread(t, s), "b", "c", "d")
 }
 
@@ -242,55 +232,55 @@ func testPrune(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{Retention: mailbox.Prune})
 	all := []string{"a", "b", "c", "d", "e", "f"}
 	for _, x := range all {
-		must(t, s.Append(t.Context(), text(x)))
+		testenv.Must(t, s.Append(t.Context(), text(x)))
 	}
 	list := entries(t, s)
-	must(t, s.MarkRead(t.Context(), list[0].ID, list[2].ID, list[3].ID, list[5].ID))
+	testenv.Must(t, s.MarkRead(t.Context(), list[0].ID, list[2].ID, list[3].ID, list[5].ID))
 	want(t, entries(t, s), "b", "e")
-	must(t, s.Append(t.Context(), text("g")))
+	testenv.Must(t, s.Append(t.Context(), text("g")))
 	want(t, entries(t, s), "b", "e", "g")
 	for _, e := range entries(t, s) {
-		must(t, s.MarkRead(t.Context(), e.ID))
+		testenv.Must(t, s.MarkRead(t.Context(), e.ID))
 	}
 	want(t, entries(t, s))
-	must(t, s.Append(t.Context(), text("h")))
+	testenv.Must(t, s.Append(t.Context(), text("h")))
 	want(t, entries(t, s), "h")
 }
 
 func testPruneTwins(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{Retention: mailbox.Prune})
-	must(t, s.Append(t.Context(), text("ok"), text("x"), text("ok")))
+	testenv.Must(t, s.Append(t.Context(), text("ok"), text("x"), text("ok")))
 	list := entries(t, s)
-	must(t, s.MarkRead(t.Context(), list[0].ID))
+	testenv.Must(t, s.MarkRead(t.Context(), list[0].ID))
 	rest := unread(t, s)
 	want(t, rest, "x", "ok")
 	if rest[1].ID != list[2].ID {
 		t.Errorf("the second ok was %v and is %v", list[2].ID, rest[1].ID)
 	}
-	must(t, s.MarkRead(t.Context(), rest[1].ID))
+	testenv.Must(t, s.MarkRead(t.Context(), rest[1].ID))
 	want(t, entries(t, s), "x")
 }
 
 func testGone(t *testing.T, open Open) {
 	for _, r := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
 		s := open(t, mailbox.Options{Retention: r})
-		must(t, s.Append(t.Context(), text("a")))
+		testenv.Must(t, s.Append(t.Context(), text("a")))
 		id := entries(t, s)[0].ID
-		must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: id.Hash, Occurrence: 2}, mailbox.ID{Hash: "x", Occurrence: 1}))
+		testenv.Must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: id.Hash, Occurrence: 2}, mailbox.ID{Hash: "x", Occurrence: 1}))
 		want(t, unread(t, s), "a")
 	}
 }
 
 func testLimits(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	must(t, s.Append(t.Context(), text("a")))
+	testenv.Must(t, s.Append(t.Context(), text("a")))
 	big := text(strings.Repeat("x", protocol.MaxText+1))
 	if err := s.Append(t.Context(), text("fine"), big); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("a text over the limit: %v", err)
 	}
 	want(t, entries(t, s), "a")
 	big.Text = big.Text[1:]
-	must(t, s.Append(t.Context(), big))
+	testenv.Must(t, s.Append(t.Context(), big))
 	if e := entries(t, s)[1]; e.Err != nil || len(e.Envelope.Text) != protocol.MaxText {
 		t.Errorf("a text at the limit: %d bytes, %v", len(e.Envelope.Text), e.Err)
 	}
@@ -331,7 +321,7 @@ func testWaiting(t *testing.T, open Open) {
 					if errors.As(err, &over) {
 						return over
 					}
-					must(t, err)
+					testenv.Must(t, err)
 				}
 				t.Fatal("there is no limit")
 				return nil
@@ -348,7 +338,7 @@ func testWaiting(t *testing.T, open Open) {
 			}
 			shutdown := at("a", 0, 0)
 			shutdown.Text = `{"type":"shutdown_request","requestId":"s@bob","from":"team-lead"}`
-			must(t, s.Append(t.Context(), shutdown))
+			testenv.Must(t, s.Append(t.Context(), shutdown))
 			if got := len(entries(t, s)); got != have+1 {
 				t.Fatalf("%d entries, want %d", got, have+1)
 			}
@@ -356,11 +346,11 @@ func testWaiting(t *testing.T, open Open) {
 				t.Error("words were taken together with control")
 			}
 			for _, e := range unread(t, s) {
-				must(t, s.MarkRead(t.Context(), e.ID))
+				testenv.Must(t, s.MarkRead(t.Context(), e.ID))
 			}
 			later := at("a", 100, 2*mailbox.RateWindow)
 			now = now.Add(2 * mailbox.RateWindow)
-			must(t, s.Append(t.Context(), later))
+			testenv.Must(t, s.Append(t.Context(), later))
 			want(t, unread(t, s), "message 100")
 			now = start
 		})
@@ -375,7 +365,7 @@ func testWaiting(t *testing.T, open Open) {
 
 func testContext(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	must(t, s.Append(t.Context(), text("a")))
+	testenv.Must(t, s.Append(t.Context(), text("a")))
 	id := entries(t, s)[0].ID
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -391,7 +381,7 @@ func testContext(t *testing.T, open Open) {
 
 func testOwnership(t *testing.T, open Open) {
 	s := open(t, mailbox.Options{})
-	must(t, s.Append(t.Context(), text("a"), text("b")))
+	testenv.Must(t, s.Append(t.Context(), text("a"), text("b")))
 	list := entries(t, s)
 	list[0], list[1] = list[1], mailbox.Entry{}
 	_ = append(list[:1], mailbox.Entry{})

@@ -54,36 +54,28 @@ func TestBackend(t *testing.T, b spawn.Backend) {
 // Start starts a spec and ends the process with the test.
 func Start(t testing.TB, b spawn.Backend, spec spawn.Spec) *spawn.Process {
 	t.Helper()
-	p, err := b.Start(t.Context(), spec)
-	must(t, err)
+	p := testenv.Value(b.Start(t.Context(), spec))(t)
 	t.Cleanup(func() { EndProcess(t, p) })
 	return p
-}
-
-// processes is how many processes a test starts that is about many.
-func processes() int {
-	if testenv.Full() {
-		return 20
-	}
-	return 5
 }
 
 // EndProcess ends what a backend has started and waits for it.
 func EndProcess(t testing.TB, p *spawn.Process) {
 	t.Helper()
-	g := spawn.Grace{Term: time.Millisecond, Kill: 10 * time.Second}
-	if _, err := p.Stop(context.Background(), g); err != nil {
+	if _, err := p.Stop(context.Background(), atOnce); err != nil {
 		t.Error(err)
 		return
 	}
 	<-p.Done()
 }
 
+// atOnce kills a process that does not end by itself.
+var atOnce = spawn.Grace{Term: time.Millisecond, Kill: 10 * time.Second}
+
 // End kills a process and what runs below it.
 func End(t testing.TB, id spawn.Identity) {
 	t.Helper()
-	g := spawn.Grace{Term: time.Millisecond, Kill: 10 * time.Second}
-	if _, err := spawn.StopTree(context.Background(), id, g); err != nil {
+	if _, err := spawn.StopTree(context.Background(), id, atOnce); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,7 +101,7 @@ func testExactly(t *testing.T, b spawn.Backend) {
 		t.Fatalf("exit %+v", got)
 	}
 	dir, err := filepath.EvalSymlinks(spec.Dir)
-	must(t, err)
+	testenv.Must(t, err)
 	want := Report{Args: args, Env: spec.Env, Dir: dir}
 	slices.Sort(want.Env)
 	var got Report
@@ -130,7 +122,7 @@ func testExactly(t *testing.T, b spawn.Backend) {
 
 func testLog(t *testing.T, b spawn.Backend) {
 	spec := Spec(t, ModeReport)
-	must(t, os.WriteFile(spec.Log, []byte("before\n"), 0o644))
+	testenv.Must(t, os.WriteFile(spec.Log, []byte("before\n"), 0o644))
 	for range 2 {
 		Wait(t, Start(t, b, spec))
 	}
@@ -139,7 +131,7 @@ func testLog(t *testing.T, b spawn.Backend) {
 		t.Errorf("log:\n%s", log)
 	}
 	fi, err := os.Stat(spec.Log)
-	must(t, err)
+	testenv.Must(t, err)
 	if runtime.GOOS != "windows" && fi.Mode() != 0o600 {
 		t.Errorf("log has mode %v", fi.Mode())
 	}
@@ -189,8 +181,8 @@ func testExit(t *testing.T, b spawn.Backend) {
 	}
 	p := Start(t, b, Spec(t, ModeBlock))
 	proc, err := os.FindProcess(p.Identity().PID)
-	must(t, err)
-	must(t, proc.Kill())
+	testenv.Must(t, err)
+	testenv.Must(t, proc.Kill())
 	if got := Wait(t, p); got != (spawn.Exit{Code: -1, Signal: "killed"}) {
 		t.Errorf("killed: %+v", got)
 	}
@@ -199,7 +191,7 @@ func testExit(t *testing.T, b spawn.Backend) {
 func testAtOnce(t *testing.T, b spawn.Backend) {
 	seen := map[spawn.Identity]bool{}
 	spec := Spec(t, ModeExit, "0")
-	n := processes()
+	n := testenv.Sizes(5, 20, 20)
 	for range n {
 		p := Start(t, b, spec)
 		if id := p.Identity(); id.PID <= 0 || id.PGID != id.PID || id.Start == "" {
@@ -219,11 +211,11 @@ func testOutlivesContext(t *testing.T, b spawn.Backend) {
 	file := filepath.Join(t.TempDir(), "go")
 	spec := Spec(t, ModeFollow, file)
 	p, err := b.Start(ctx, spec)
-	must(t, err)
+	testenv.Must(t, err)
 	defer EndProcess(t, p)
 	Ready(t, spec.Log, 1)
 	cancel()
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	Await(t, "the process to go on", func() bool { return strings.Contains(read(t, spec.Log), "seen") })
 	if _, err := b.Start(ctx, spec); !errors.Is(err, context.Canceled) {
 		t.Errorf("start with a cancelled context: %v", err)
@@ -233,9 +225,9 @@ func testOutlivesContext(t *testing.T, b spawn.Backend) {
 func testRefuses(t *testing.T, b spawn.Backend) {
 	good := Spec(t, ModeExit, "0")
 	file := filepath.Join(good.Dir, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	cwd, err := os.Getwd()
-	must(t, err)
+	testenv.Must(t, err)
 	relative, err := filepath.Rel(cwd, good.Argv[0])
 	if err != nil {
 		relative = "." // another drive
@@ -252,7 +244,7 @@ func testRefuses(t *testing.T, b spawn.Backend) {
 func testRefusesPlaces(t *testing.T, b spawn.Backend) {
 	good := Spec(t, ModeExit, "0")
 	file := filepath.Join(good.Dir, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	refused(t, b, good, map[string]func(*spawn.Spec){
 		"missing dir":      func(s *spawn.Spec) { s.Dir = file + ".none" },
 		"file as dir":      func(s *spawn.Spec) { s.Dir = file },
@@ -318,7 +310,7 @@ func testStop(t *testing.T, b spawn.Backend) {
 }
 
 func testConcurrent(t *testing.T, b spawn.Backend) {
-	n := processes()
+	n := testenv.Sizes(5, 20, 20)
 	var wg sync.WaitGroup
 	procs := make([]*spawn.Process, n)
 	specs := make([]spawn.Spec, n)
@@ -353,7 +345,5 @@ func testConcurrent(t *testing.T, b spawn.Backend) {
 
 func read(t testing.TB, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	must(t, err)
-	return string(b)
+	return string(testenv.Value(os.ReadFile(file))(t))
 }

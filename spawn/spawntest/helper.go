@@ -68,7 +68,7 @@ func Main() {
 func Helper(t testing.TB, mode Mode, args ...string) (argv, env []string) {
 	t.Helper()
 	exe, err := os.Executable()
-	must(t, err)
+	testenv.Must(t, err)
 	return append([]string{exe}, args...), []string{modeEnv + "=" + string(mode)}
 }
 
@@ -243,12 +243,4 @@ func runParent(args []string) int {
 	}
 	go func() { _ = child.Wait() }()
 	return block(ModeParent)
-}
-
-// must ends a test for an error of what it needs.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -23,26 +23,24 @@ import (
 // It leads a process group of its own. env is added to its environment.
 func Process(t testing.TB, env ...string) spawn.Identity {
 	t.Helper()
-	program, err := spawn.LookPath("sleep", []string{"PATH=/usr/bin:/bin"})
-	if err != nil {
-		t.Skip(err)
-	}
-	return start(t, spawn.ProcessBackend(), []string{program, "3600"}, env)
+	return start(t, env, "sleep", "3600")
 }
 
 // Shell is Process with a script. Its group ends with the test.
 func Shell(t testing.TB, script string) spawn.Identity {
 	t.Helper()
-	program, err := spawn.LookPath("sh", []string{"PATH=/usr/bin:/bin"})
+	return start(t, []string{usualPath}, "sh", "-c", script)
+}
+
+const usualPath = "PATH=/usr/bin:/bin"
+
+func start(t testing.TB, env []string, name string, args ...string) spawn.Identity {
+	t.Helper()
+	program, err := spawn.LookPath(name, []string{usualPath})
 	if err != nil {
 		t.Skip(err)
 	}
-	return start(t, spawn.ProcessBackend(), []string{program, "-c", script}, []string{"PATH=/usr/bin:/bin"})
-}
-
-func start(t testing.TB, b spawn.Backend, argv, env []string) spawn.Identity {
-	t.Helper()
-	p := testenv.Value(b.Start(t.Context(), spawn.Spec{Argv: argv, Dir: t.TempDir(), Env: env, Log: filepath.Join(t.TempDir(), "log")}))(t)
+	p := testenv.Value(spawn.ProcessBackend().Start(t.Context(), spawn.Spec{Argv: append([]string{program}, args...), Dir: t.TempDir(), Env: env, Log: filepath.Join(t.TempDir(), "log")}))(t)
 	t.Cleanup(func() {
 		if _, err := p.Stop(context.Background(), spawn.Grace{Term: time.Nanosecond, Kill: 10 * time.Second}); err != nil {
 			t.Error(err)
