@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"waggle/internal/json/jsontext"
@@ -25,11 +26,8 @@ type Answer struct {
 func AnswerOf(p protocol.Payload) Answer {
 	switch p := p.(type) {
 	case protocol.PermissionResponse:
-		v := Answer{Of: protocol.KindPermissionRequest, ID: protocol.RequestID(p.RequestID), Allow: p.Subtype == protocol.SubtypeSuccess, Reason: p.Error,
+		v := Answer{Of: protocol.KindPermissionRequest, ID: protocol.RequestID(p.RequestID), Allow: p.Subtype == protocol.SubtypeSuccess, Reason: cmp.Or(p.Error, p.Notes),
 			Call: p.ToolUseID, More: p.Mode != ""}
-		if v.Reason == "" {
-			v.Reason = p.Notes
-		}
 		if p.Response != nil {
 			v.Input, v.More = p.Response.UpdatedInput, v.More || len(p.Response.PermissionUpdates) > 0
 		}

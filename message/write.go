@@ -99,15 +99,11 @@ func Response(k record.Key, a record.Ask, r Reply, now time.Time) protocol.Paylo
 	case protocol.KindSandboxPermissionRequest:
 		return protocol.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(a.Spelled, a.Hostport()), Allow: r.Allow, Timestamp: ts, Scope: r.scope(), Notes: r.Reason}
 	}
-	p := protocol.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: protocol.SubtypeError, Error: r.Reason}
 	if r.Allow {
 		return protocol.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: protocol.SubtypeSuccess, Notes: r.Reason,
 			Response: &protocol.PermissionGranted{UpdatedInput: json.RawMessage(cmp.Or(r.Input, a.Input)), PermissionUpdates: updates(r.Rules)}}
 	}
-	if p.Error == "" {
-		p.Error = "Permission denied"
-	}
-	return p
+	return protocol.PermissionResponse{RequestID: id, ToolUseID: a.ToolUseID, Subtype: protocol.SubtypeError, Error: cmp.Or(r.Reason, "Permission denied")}
 }
 
 // updatedInput and permissionUpdates are what an answer can change beside the decision.

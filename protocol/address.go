@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -82,17 +83,10 @@ func ParseAddress(s string) (Address, error) {
 // cutScheme splits a URL-like prefix off, in lower case.
 func cutScheme(s string) (scheme, rest string, ok bool) {
 	scheme, rest, ok = strings.Cut(s, ":")
-	if !ok || scheme == "" {
-		return "", "", false
-	}
-	for i, c := range []byte(scheme) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || !(c >= '0' && c <= '9') && c != '+' && c != '-' && c != '.') {
-			return "", "", false
-		}
-	}
-	return strings.ToLower(scheme), rest, true
+	return strings.ToLower(scheme), rest, ok && schemeForm.MatchString(scheme)
 }
+
+var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
 // socketAddress reads a socket's path. uds:///P is uds:/P; a double slash before
 // anything else would be a host, and a socket has none.

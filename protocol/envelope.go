@@ -100,10 +100,8 @@ func (e *Envelope) set(s slot, v any) {
 
 // slotOf returns the field a key is a spelling of, the canonical one first.
 func slotOf(key string) (s slot, canonical bool) {
-	for s, k := range slotKeys {
-		if k == key {
-			return slot(s), true
-		}
+	if s := slices.Index(slotKeys[:], key); s >= 0 {
+		return slot(s), true
 	}
 	if s, ok := aliases[key]; ok {
 		return s, false

@@ -101,6 +101,8 @@ var notSpellings = map[string]string{
 	"envelope_with.go content":      "another key of the envelope's text",
 	"kind.go tool":                  "a dialect",
 	"payload.go error":              "a value of subtype",
+	"../schema/schema.go from":      "a key of the envelope",
+	"../schema/schema.go summary":   "a key of the envelope",
 	"../schema/schema.go timestamp": "a key of the envelope",
 }
 

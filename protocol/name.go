@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -103,32 +104,18 @@ func componentFault(s string) string {
 		return fmt.Sprintf("is longer than %d bytes", maxName)
 	case s[0] == '-' || s[0] == '_':
 		return "must begin with a letter or a digit"
-	}
-	for _, c := range []byte(s) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && !(c >= '0' && c <= '9') && c != '-' && c != '_' {
-			return "may hold only the letters a to z, digits, - and _"
-		}
-	}
-	if device(s) {
+	case !plain.MatchString(s):
+		return "may hold only the letters a to z, digits, - and _"
+	case device.MatchString(s):
 		return "is the name of a device on Windows"
 	}
 	return ""
 }
 
-// device reports a name that Windows reserves in every directory.
-func device(s string) bool {
-	s = strings.ToUpper(s)
-	switch s {
-	case "CON", "PRN", "AUX", "NUL":
-		return true
-	}
-	port, ok := strings.CutPrefix(s, "COM")
-	if !ok {
-		port, ok = strings.CutPrefix(s, "LPT")
-	}
-	return ok && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
-}
+var (
+	plain  = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
+	device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|(com|lpt)[0-9])$`) // Windows reserves it in every directory
+)
 
 // NewAgentID joins a member and a team.
 func NewAgentID(m MemberName, t TeamName) AgentID { return AgentID(string(m) + "@" + string(t)) }
@@ -161,14 +148,10 @@ func SameName(a, b MemberName) bool { return strings.EqualFold(string(a), string
 // of taken (seed 003's deduplicateAgentName). The result is at most 64 bytes:
 // the stem is cut, not the suffix.
 func Unique(name MemberName, taken []MemberName) MemberName {
-	used := make(map[string]bool, len(taken))
-	for _, t := range taken {
-		used[strings.ToLower(string(t))] = true
+	candidate := name
+	for n := 2; slices.ContainsFunc(taken, func(t MemberName) bool { return SameName(t, candidate) }); n++ {
+		suffix := MemberName(fmt.Sprintf("-%d", n))
+		candidate = name[:min(len(name), maxName-len(suffix))] + suffix
 	}
-	candidate := string(name)
-	for n := 2; used[strings.ToLower(candidate)]; n++ {
-		suffix := fmt.Sprintf("-%d", n)
-		candidate = string(name)[:min(len(name), maxName-len(suffix))] + suffix
-	}
-	return MemberName(candidate)
+	return candidate
 }

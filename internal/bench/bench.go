@@ -10,6 +10,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,12 +65,7 @@ func Run(ctx context.Context, o Options) ([]Row, error) {
 	if o.Sizes == nil {
 		o.Sizes = Sizes
 	}
-	if o.Rounds == 0 {
-		o.Rounds = 3
-	}
-	if o.Budget == 0 {
-		o.Budget = 50 * time.Millisecond
-	}
+	o.Rounds, o.Budget = cmp.Or(o.Rounds, 3), cmp.Or(o.Budget, 50*time.Millisecond)
 	rows := []Row{}
 	for _, n := range o.Sizes {
 		more, err := o.size(ctx, n)
@@ -104,7 +100,7 @@ func (o Options) size(ctx context.Context, n int) ([]Row, error) {
 	for range o.Rounds {
 		o.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 		for _, c := range cells {
-			s, err := o.samples(ctx, c.op, sides[c.side], file, n)
+			s, err := o.samples(ctx, c.op, c.side, file, n)
 			if err != nil {
 				return nil, fmt.Errorf("%s by %s: %w", c.op, c.side, err)
 			}
@@ -125,7 +121,7 @@ const maxSamples = 50
 
 // samples repeats one operation on a fresh inbox until the budget is spent. The
 // first is a warm-up that does not count: a process reads its mailbox once.
-func (o Options) samples(ctx context.Context, op string, open func(string) (side, error), file []byte, n int) ([]time.Duration, error) {
+func (o Options) samples(ctx context.Context, op, who string, file []byte, n int) ([]time.Duration, error) {
 	dir, err := os.MkdirTemp(o.Dir, "bench")
 	if err != nil {
 		return nil, err
@@ -135,11 +131,10 @@ func (o Options) samples(ctx context.Context, op string, open func(string) (side
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		return nil, err
 	}
-	s, err := open(path)
+	sc, err := NewScenario(ctx, who, op, path, n)
 	if err != nil {
 		return nil, err
 	}
-	sc := &Scenario{side: s, ctx: ctx, op: op, have: n}
 	if err := sc.Prepare(); err != nil {
 		return nil, err
 	}
@@ -183,7 +178,7 @@ type Scenario struct {
 	new  int
 }
 
-// NewScenario is for benchmarks: an operation on an inbox at path, which holds n
+// NewScenario is an operation on an inbox at path, which holds n
 // read entries, by "waggle" or "peers".
 func NewScenario(ctx context.Context, who, op, path string, n int) (*Scenario, error) {
 	s, err := sides[who](path)

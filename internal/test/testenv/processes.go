@@ -13,6 +13,7 @@ import (
 type Process struct {
 	PID  int
 	Argv []string
+	dir  string // where it works
 }
 
 func (p Process) String() string { return fmt.Sprintf("%d %q", p.PID, p.Argv) }
@@ -20,8 +21,7 @@ func (p Process) String() string { return fmt.Sprintf("%d %q", p.PID, p.Argv) }
 // Processes lists the processes, other than this one, that have a directory, or a path below it, as an
 // argument or as their working directory. It knows them on Linux only.
 func Processes(dirs ...string) []Process {
-	mine := slices.DeleteFunc(processes(), func(p process) bool { return p.PID == os.Getpid() || !p.under(dirs) })
-	return mine.public()
+	return slices.DeleteFunc(processes(), func(p Process) bool { return p.PID == os.Getpid() || !p.under(dirs) })
 }
 
 // EndAll kills what Processes lists, waits until the processes are gone, and logs what they were. A process
@@ -48,24 +48,9 @@ func EndAll(t testing.TB, dirs ...string) {
 	})
 }
 
-// process is a Process with its working directory.
-type process struct {
-	Process
-	dir string
-}
-
-type processList []process
-
-func (l processList) public() (list []Process) {
-	for _, p := range l {
-		list = append(list, p.Process)
-	}
-	return list
-}
-
 // under reports whether an argument or the working directory lies at or below one of the directories.
 // An argument may name a path behind "=".
-func (p process) under(dirs []string) bool {
+func (p Process) under(dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		return dir != "" && slices.ContainsFunc(append([]string{p.dir}, p.Argv...), func(arg string) bool {
 			if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {

@@ -10,7 +10,7 @@ import (
 )
 
 // processes lists those of the machine that can be looked at.
-func processes() (list processList) {
+func processes() (list []Process) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
 	for _, dir := range dirs {
 		pid, err := strconv.Atoi(filepath.Base(dir))
@@ -25,13 +25,13 @@ func processes() (list processList) {
 }
 
 // look reads what a process was started with; false for one that has ended, or that is another user's.
-func look(pid int) (process, bool) {
+func look(pid int) (Process, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(text) == 0 {
-		return process{}, false
+		return Process{}, false
 	}
 	dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // "" for a process that may not be looked into
-	return process{Process: Process{PID: pid, Argv: strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")}, dir: dir}, true
+	return Process{PID: pid, Argv: strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), dir: dir}, true
 }
 
 // kill sends SIGKILL, and reports whether it did: the handle is of one process, which is looked at again

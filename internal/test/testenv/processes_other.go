@@ -2,7 +2,7 @@
 
 package testenv
 
-func processes() processList { return nil }
+func processes() []Process { return nil }
 
 func kill(Process, []string) bool { return false }
 
