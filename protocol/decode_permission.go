@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"strings"
 
 	"waggle/internal/json/jsontext"
 )
@@ -9,7 +10,7 @@ import (
 // bareMember is member without the team.
 func (f *frame) bareMember(paths ...string) string {
 	id := f.member(paths...)
-	name, _, team := cutAgentID(id)
+	name, _, team := strings.Cut(id, "@")
 	if team {
 		f.warn("%s names the team too: the bare name is kept", paths[0])
 	}

@@ -1,5 +1,7 @@
 package protocol
 
+import "strings"
+
 // The fields of the question about the network and of its answer (protocol §1.3, §1.4).
 
 var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
@@ -65,7 +67,7 @@ var workerName = textWith(func(p *SandboxPermissionRequest) *string { return &p.
 		f.checkMember(paths[0], name)
 		p.WorkerName = name
 	} else {
-		p.WorkerName, _, _ = cutAgentID(p.WorkerID)
+		p.WorkerName, _, _ = strings.Cut(p.WorkerID, "@")
 	}
 })
 

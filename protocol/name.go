@@ -123,7 +123,7 @@ func NewAgentID(m MemberName, t TeamName) AgentID { return AgentID(string(m) + "
 // Parse splits an agent id at its first @ and validates both parts. Its error is
 // a *NameError.
 func (id AgentID) Parse() (MemberName, TeamName, error) {
-	name, team, ok := cutAgentID(string(id))
+	name, team, ok := strings.Cut(string(id), "@")
 	if !ok {
 		return "", "", &NameError{"agent id", string(id), "is not name@team"}
 	}
@@ -137,9 +137,6 @@ func (id AgentID) Parse() (MemberName, TeamName, error) {
 	}
 	return m, t, nil
 }
-
-// cutAgentID splits at the first @ without validating anything.
-func cutAgentID(id string) (name, team string, ok bool) { return strings.Cut(id, "@") }
 
 // SameName reports whether two names collide: equal without regard to case.
 func SameName(a, b MemberName) bool { return strings.EqualFold(string(a), string(b)) }

@@ -135,16 +135,14 @@ func (p *parser) value(depth int) (*Value, error) {
 	case c == '-' || c >= '0' && c <= '9':
 		v.Kind = Number
 		err = p.scalar()
-	default:
-		switch c {
-		case 't', 'f':
-			v.Kind = Bool
-		case 'n':
-			v.Kind = Null
-		default:
-			return nil, p.fail("a value is expected, this is %s", p.found())
-		}
+	case c == 't' || c == 'f':
+		v.Kind = Bool
 		err = p.scalar()
+	case c == 'n':
+		v.Kind = Null
+		err = p.scalar()
+	default:
+		return nil, p.fail("a value is expected, this is %s", p.found())
 	}
 	v.End = p.at
 	return v, err

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"waggle/internal/cut"
 )
 
 // place is a part of a file and the text that a mutant has there.
@@ -40,11 +42,7 @@ func (p place) text() string { return p.whole[:p.from] + p.is + p.whole[p.to:] }
 
 // short is a text on one line, at most 60 characters.
 func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 60 {
-		s = string(r[:59]) + "…"
-	}
-	return s
+	return cut.Runes(strings.Join(strings.Fields(s), " "), 60)
 }
 
 // places lists the places for mutants in the files of a package that this system builds.

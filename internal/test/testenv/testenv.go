@@ -101,10 +101,7 @@ func Missing(t testing.TB, tool string, err error) {
 
 // Scale returns small, and in the soak sizes large.
 func Scale(small, large int) int {
-	if Soak() {
-		return large
-	}
-	return small
+	return Sizes(small, small, large)
 }
 
 // Sizes returns usual, and in the full run full, and in the soak sizes soak.
