@@ -5,7 +5,7 @@ package protocol
 func AddField(name, in, doc string, value *string) (undo func()) {
 	old := taskProgressTable
 	row := &fieldOf[TaskProgress]{name: name, in: in, need: true, doc: doc,
-		codec: text(func(*TaskProgress) *string { return value })}
+		codec: textCodec(text, func(*TaskProgress) *string { return value }, nil)}
 	changed := *old
 	changed.rows = nil
 	for _, r := range old.rows[:len(old.rows)-len(routing)] { // build adds the keys of routing

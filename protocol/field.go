@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ type fieldOf[P any] struct {
 	name string // on the wire; a.b is key b of the object a
 	// in lists the spellings, in the order in which they are read; see parse.
 	in string
+	as *textForm // of a text, which the payload's JSON has under the name; nil: the codec is given
 	codec[P]
 	turn    int                             // when it is read: lower turns first
 	need    bool                            // an empty value is refused
@@ -55,6 +57,9 @@ type spelling struct {
 //	DIALECT:N:PATH       the same, as the Nth key of the dialect
 //	also:PATH,PATH       read, and of no dialect
 func (r *fieldOf[P]) parse(place int) {
+	if r.as != nil {
+		r.codec = textCodec(r.as, textAt[P](r.name), r.read)
+	}
 	r.spelled, r.also, r.paths = nil, nil, nil
 	for word := range strings.FieldsSeq(r.in) {
 		dialect, path, _ := strings.Cut(word, ":")
@@ -77,6 +82,23 @@ func (r *fieldOf[P]) parse(place int) {
 		r.spelled = append(r.spelled, s)
 		r.look(s.path)
 	}
+}
+
+// textAt is where a payload has the text that its JSON calls name.
+func textAt[P any](name string) func(*P) *string {
+	typ, path := reflect.TypeFor[P](), []int(nil)
+	for key := range strings.SplitSeq(name, ".") {
+		for f := range typ.Fields() {
+			if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == key {
+				typ, path = f.Type, append(path, f.Index...)
+				break
+			}
+		}
+	}
+	if typ.Kind() != reflect.String {
+		panic("protocol: " + reflect.TypeFor[P]().Name() + " has no text " + name)
+	}
+	return func(p *P) *string { return reflect.ValueOf(p).Elem().FieldByIndex(path).Addr().Interface().(*string) }
 }
 
 // look adds a path to those that are looked for.

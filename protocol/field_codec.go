@@ -12,15 +12,48 @@ type codec[P any] struct {
 	at    func(p *P) *string // of text: where it is
 }
 
-// text is a string.
-func text[P any](at func(*P) *string) codec[P] {
+// textForm is how a text is read and tested, whatever payload it is in.
+type textForm struct {
+	typ  FieldType
+	read func(f *frame, paths ...string) string // nil: another field, or the kind's own function, reads it
+	test func(c *checks, field, v string)       // nil: as the row says
+}
+
+// The forms of text.
+var (
+	text       = &textForm{typ: FieldText, read: (*frame).text}
+	elsewhere  = &textForm{typ: FieldText}                                // another field reads it
+	number     = &textForm{typ: FieldText, read: (*frame).textOrNumber}   // some writers fill it with a number
+	identity   = &textForm{typ: FieldText, read: (*frame).id}             // it names something exactly
+	sender     = &textForm{typ: FieldText, read: (*frame).from}           // the member that the payload is from
+	memberID   = &textForm{typ: FieldText, read: (*frame).member}         // the member that asks
+	bareMember = &textForm{typ: FieldText, read: (*frame).bareMember}     // the same without its team
+	modeText   = &textForm{typ: FieldText, read: (*frame).mode}           // a permission mode
+	spokenTime = &textForm{typ: FieldTime, read: (*frame).text}           // a time that need not be said and that nothing depends on
+	clock      = &textForm{FieldTime, (*frame).timestamp, (*checks).time} // the envelope's time where the payload has none
+	pairID     = &textForm{FieldID, (*frame).requestID, (*checks).id}     // pairs a request with its answer
+	taskID     = &textForm{FieldID, (*frame).textOrNumber, (*checks).id}  // a task's id that is compared exactly
+	joinID     = &textForm{FieldID, (*frame).text, (*checks).id}          // not needed to read the frame: nothing answers it
+)
+
+// textCodec is a text of a form. A read that is given goes before the form's.
+func textCodec[P any](form *textForm, at func(*P) *string, read func(f *frame, p *P, paths []string)) codec[P] {
+	if read == nil && form.read != nil {
+		read = func(f *frame, p *P, paths []string) { *at(p) = form.read(f, paths...) }
+	}
 	return codec[P]{
-		typ:   FieldText,
+		typ:   form.typ,
 		at:    at,
-		read:  func(f *frame, p *P, paths []string) { *at(p) = f.text(paths...) },
+		read:  read,
 		write: func(o *object, key string, p *P) { o.str(key, *at(p)) },
 		empty: func(p *P) bool { return *at(p) == "" },
-		test:  func(c *checks, r *fieldOf[P], p *P) { testText(c, r, *at(p)) },
+		test: func(c *checks, r *fieldOf[P], p *P) {
+			if form.test != nil {
+				form.test(c, r.name, *at(p))
+			} else {
+				testText(c, r, *at(p))
+			}
+		},
 	}
 }
 
@@ -34,57 +67,6 @@ func testText[P any](c *checks, r *fieldOf[P], v string) {
 	if s := r.spell(DialectWire); r.choices != nil && (v != "" || s != nil && s.has) {
 		c.oneOf(r.name, v, r.choices...)
 	}
-}
-
-// textBy is text that is read in a way of its own.
-func textBy[P any](at func(*P) *string, read func(f *frame, paths ...string) string) codec[P] {
-	return textWith(at, func(f *frame, p *P, paths []string) { *at(p) = read(f, paths...) })
-}
-
-// textWith is text that is read together with other fields.
-func textWith[P any](at func(*P) *string, read func(f *frame, p *P, paths []string)) codec[P] {
-	c := text(at)
-	c.read = read
-	return c
-}
-
-// number is text that some writers fill with a number.
-func number[P any](at func(*P) *string) codec[P] { return textBy(at, (*frame).textOrNumber) }
-
-// identity is text that names something exactly.
-func identity[P any](at func(*P) *string) codec[P] { return textBy(at, (*frame).id) }
-
-// sender is the member that the payload is from.
-func sender[P any](at func(*P) *string) codec[P] { return textBy(at, (*frame).from) }
-
-// modeText is a permission mode.
-func modeText[P any](at func(*P) *string) codec[P] { return textBy(at, (*frame).mode) }
-
-// pairID is the id that pairs a request with its answer.
-func pairID[P any](at func(*P) *string) codec[P] {
-	return exactID(textBy(at, (*frame).requestID), at)
-}
-
-// exactID makes the text of c an id that is compared exactly.
-func exactID[P any](c codec[P], at func(*P) *string) codec[P] {
-	c.typ = FieldID
-	c.test = func(c *checks, r *fieldOf[P], p *P) { c.id(r.name, *at(p)) }
-	return c
-}
-
-// clock is when the payload was made: the envelope's time where it does not say.
-func clock[P any](at func(*P) *string) codec[P] {
-	c := textBy(at, (*frame).timestamp)
-	c.typ = FieldTime
-	c.test = func(c *checks, r *fieldOf[P], p *P) { c.time(r.name, *at(p)) }
-	return c
-}
-
-// spokenTime is a time that the payload need not say and nothing depends on.
-func spokenTime[P any](at func(*P) *string) codec[P] {
-	c := text(at)
-	c.typ, c.test = FieldTime, nil
-	return c
 }
 
 // flag is a boolean, read by the function.
@@ -141,14 +123,14 @@ func rawValue[P any](at func(*P) *json.RawMessage) codec[P] {
 	}
 }
 
-// rawValues is a list of JSON values that are kept as they stand.
-func rawValues[P any](at func(*P) *[]json.RawMessage) codec[P] {
+// rawValues is a list of JSON values that are kept as they stand; read is nil where another field reads it.
+func rawValues[P any](of func(*P) []json.RawMessage, read func(f *frame, p *P, paths []string)) codec[P] {
 	return codec[P]{
 		typ:   FieldList,
-		read:  func(f *frame, p *P, paths []string) { *at(p) = f.list(paths...) },
-		write: func(o *object, key string, p *P) { o.raws(key, *at(p)) },
-		empty: func(p *P) bool { return len(*at(p)) == 0 },
-		test:  func(c *checks, r *fieldOf[P], p *P) { c.values(r.name, *at(p)) },
+		read:  read,
+		write: func(o *object, key string, p *P) { o.raws(key, of(p)) },
+		empty: func(p *P) bool { return len(of(p)) == 0 },
+		test:  func(c *checks, r *fieldOf[P], p *P) { c.values(r.name, of(p)) },
 	}
 }
 
@@ -161,10 +143,4 @@ func rawObject[P any](of func(*P) json.RawMessage, read func(f *frame, p *P, pat
 		empty: func(*P) bool { return false },
 		test:  func(c *checks, r *fieldOf[P], p *P) { c.object(r.name, of(p)) },
 	}
-}
-
-// unread is c where another field, or the kind's own function, reads the value.
-func unread[P any](c codec[P]) codec[P] {
-	c.read = nil
-	return c
 }

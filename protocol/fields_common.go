@@ -49,7 +49,7 @@ var routing = []string{keyTeamName, keyAgentID, keyAgentName}
 func routingFields[P any]() []*fieldOf[P] {
 	key := func(name, in, doc string, of func(*Routing) *string) *fieldOf[P] {
 		return &fieldOf[P]{name: name, in: in, doc: doc,
-			codec: unread(text(func(p *P) *string { return of(any(p).(routed).routingKeys()) }))}
+			codec: textCodec(elsewhere, func(p *P) *string { return of(any(p).(routed).routingKeys()) }, nil)}
 	}
 	return []*fieldOf[P]{
 		key(keyTeamName, "catalog:97:teamName", "The sender's team.", func(r *Routing) *string { return &r.TeamName }),

@@ -8,18 +8,14 @@ import "encoding/json"
 var shutdownRequestTable = table[ShutdownRequest]{
 	rows: []*fieldOf[ShutdownRequest]{
 		shutdownID,
-		{name: "from", in: "wire:from!", need: true,
-			codec: sender(func(p *ShutdownRequest) *string { return &p.From }), doc: "Who asks."},
-		{name: "reason", in: "wire:reason catalog:3:reason",
-			codec: text(func(p *ShutdownRequest) *string { return &p.Reason }), doc: "Why."},
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *ShutdownRequest) *string { return &p.Timestamp }), doc: "When it was asked."},
+		{name: "from", in: "wire:from!", need: true, as: sender, doc: "Who asks."},
+		{name: "reason", in: "wire:reason catalog:3:reason", as: text, doc: "Why."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it was asked."},
 	},
 	outside: true,
 }.build()
 
-var shutdownID = &fieldOf[ShutdownRequest]{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID",
-	codec: pairID(func(p *ShutdownRequest) *string { return &p.RequestID }), doc: "Pairs the answer with it."}
+var shutdownID = &fieldOf[ShutdownRequest]{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID", as: pairID, doc: "Pairs the answer with it."}
 
 var shutdownApprovedTable = table[ShutdownApproved]{
 	rows:    shutdownYes,
@@ -29,29 +25,21 @@ var shutdownApprovedTable = table[ShutdownApproved]{
 
 // shutdownYes are the fields of a yes, and what is read of every answer.
 var shutdownYes = []*fieldOf[ShutdownApproved]{
-	{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:1:requestId! legacy:1:requestId! also:requestID",
-		codec: pairID(func(p *ShutdownApproved) *string { return &p.RequestID }), doc: "The id of the request."},
-	{name: "from", in: "wire:from!", need: true,
-		codec: sender(func(p *ShutdownApproved) *string { return &p.From }), doc: "Who ends."},
-	{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:4:timestamp",
-		codec: clock(func(p *ShutdownApproved) *string { return &p.Timestamp }), doc: "When it was answered."},
-	{name: "paneId", in: "wire:paneId api:2:paneId!? also:tmuxPaneId",
-		codec: text(func(p *ShutdownApproved) *string { return &p.PaneID }), doc: "Its pane; shown, nothing is ended by it."},
-	{name: "backendType", in: "wire:backendType api:3:backendType!?",
-		codec: text(func(p *ShutdownApproved) *string { return &p.BackendType }), doc: "What it runs in; shown."},
+	{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:1:requestId! legacy:1:requestId! also:requestID", as: pairID, doc: "The id of the request."},
+	{name: "from", in: "wire:from!", need: true, as: sender, doc: "Who ends."},
+	{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:4:timestamp", as: clock, doc: "When it was answered."},
+	{name: "paneId", in: "wire:paneId api:2:paneId!? also:tmuxPaneId", as: text, doc: "Its pane; shown, nothing is ended by it."},
+	{name: "backendType", in: "wire:backendType api:3:backendType!?", as: text, doc: "What it runs in; shown."},
 	{name: "approved", in: "legacy:2:approved!", hidden: true, decides: true,
 		codec: always[ShutdownApproved](true), doc: "The decision, where the type says none."},
 }
 
 var shutdownRejectedTable = table[ShutdownRejected]{
 	rows: []*fieldOf[ShutdownRejected]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! legacy:1:requestId! also:requestID",
-			codec: pairID(func(p *ShutdownRejected) *string { return &p.RequestID }), doc: "The id of the request."},
-		{name: "from", in: "wire:from!", need: true,
-			codec: sender(func(p *ShutdownRejected) *string { return &p.From }), doc: "Who goes on."},
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! legacy:1:requestId! also:requestID", as: pairID, doc: "The id of the request."},
+		{name: "from", in: "wire:from!", need: true, as: sender, doc: "Who goes on."},
 		shutdownReason,
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *ShutdownRejected) *string { return &p.Timestamp }), doc: "When it was answered."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it was answered."},
 		{name: "approved", in: "legacy:2:approved!", hidden: true, decides: true,
 			codec: always[ShutdownRejected](false), doc: "The decision, where the type says none."},
 	},
@@ -59,48 +47,42 @@ var shutdownRejectedTable = table[ShutdownRejected]{
 	instead: (*frame).shutdownAnswer,
 }.build()
 
-var shutdownReason = &fieldOf[ShutdownRejected]{name: "reason", in: "wire:reason! catalog:3:reason legacy:3:content also:feedback,notes,error,message",
-	codec: text(func(p *ShutdownRejected) *string { return &p.Reason }), doc: "Why."}
+var shutdownReason = &fieldOf[ShutdownRejected]{name: "reason", in: "wire:reason! catalog:3:reason legacy:3:content also:feedback,notes,error,message", as: text, doc: "Why."}
 
 var teammateTerminatedTable = table[TeammateTerminated]{
 	rows: []*fieldOf[TeammateTerminated]{
-		{name: "message", in: "wire:message!",
-			codec: text(func(p *TeammateTerminated) *string { return &p.Message }), doc: "What the harness says of it."},
+		{name: "message", in: "wire:message!", as: text, doc: "What the harness says of it."},
 	},
 }.build()
 
 var joinRequestTable = table[JoinRequest]{
 	rows: []*fieldOf[JoinRequest]{
-		{name: "proposedName", in: "wire:proposedName!", need: true,
-			codec: text(func(p *JoinRequest) *string { return &p.ProposedName }), doc: "The name that was wanted."},
-		{name: "requestId", in: "wire:requestId!", codec: joinID(func(p *JoinRequest) *string { return &p.RequestID }), doc: "Paired the answer with it."},
+		{name: "proposedName", in: "wire:proposedName!", need: true, as: text, doc: "The name that was wanted."},
+		{name: "requestId", in: "wire:requestId!", as: joinID, doc: "Paired the answer with it."},
 		{name: "capabilities", in: "wire:capabilities", turn: 1, codec: rawValue(func(p *JoinRequest) *json.RawMessage { return &p.Capabilities }),
 			check: func(c *checks, p *JoinRequest) {
 				if p.Capabilities != nil {
 					c.value("capabilities", p.Capabilities)
 				}
 			}, doc: "What the stranger could do."},
-		{name: "timestamp", in: "wire:timestamp", codec: spokenTime(func(p *JoinRequest) *string { return &p.Timestamp }), doc: "When it was asked."},
+		{name: "timestamp", in: "wire:timestamp", as: spokenTime, doc: "When it was asked."},
 	},
 	finish: legacy[JoinRequest],
 }.build()
 
 var joinApprovedTable = table[JoinApproved]{
 	rows: []*fieldOf[JoinApproved]{
-		{name: "requestId", in: "wire:requestId!", codec: joinID(func(p *JoinApproved) *string { return &p.RequestID }), doc: "The id of the request."},
-		{name: "timestamp", in: "wire:timestamp", codec: spokenTime(func(p *JoinApproved) *string { return &p.Timestamp }), doc: "When it was answered."},
+		{name: "requestId", in: "wire:requestId!", as: joinID, doc: "The id of the request."},
+		{name: "timestamp", in: "wire:timestamp", as: spokenTime, doc: "When it was answered."},
 	},
 	finish: legacy[JoinApproved],
 }.build()
 
 var joinRejectedTable = table[JoinRejected]{
 	rows: []*fieldOf[JoinRejected]{
-		{name: "requestId", in: "wire:requestId!", codec: joinID(func(p *JoinRejected) *string { return &p.RequestID }), doc: "The id of the request."},
-		{name: "reason", in: "wire:reason", codec: text(func(p *JoinRejected) *string { return &p.Reason }), doc: "Why."},
-		{name: "timestamp", in: "wire:timestamp", codec: spokenTime(func(p *JoinRejected) *string { return &p.Timestamp }), doc: "When it was answered."},
+		{name: "requestId", in: "wire:requestId!", as: joinID, doc: "The id of the request."},
+		{name: "reason", in: "wire:reason", as: text, doc: "Why."},
+		{name: "timestamp", in: "wire:timestamp", as: spokenTime, doc: "When it was answered."},
 	},
 	finish: legacy[JoinRejected],
 }.build()
-
-// joinID is an id that is not needed to read the frame: nothing answers it.
-func joinID[P any](at func(*P) *string) codec[P] { return exactID(text(at), at) }

@@ -11,26 +11,21 @@ import (
 
 var permissionRequestTable = table[PermissionRequest]{
 	rows: []*fieldOf[PermissionRequest]{
-		{name: "request_id", in: "protocol:requestId! catalog:1:requestId! wire:request_id! also:requestID",
-			codec: pairID(func(p *PermissionRequest) *string { return &p.RequestID }), doc: "Pairs the answer with it."},
-		{name: "agent_id", in: "wire:agent_id! protocol:agentId! also:worker_id", need: true, bare: true,
-			codec: textBy(func(p *PermissionRequest) *string { return &p.AgentID }, (*frame).bareMember), doc: "Who asks."},
-		{name: "tool_name", in: "wire:tool_name! protocol:toolName! catalog:3:tool.name! also:tool", need: true, without: "the tool's name is missing", decides: true,
-			codec: text(func(p *PermissionRequest) *string { return &p.ToolName }), doc: "The tool."},
-		{name: "tool_use_id", in: "wire:tool_use_id! protocol:toolUseId!",
-			codec: identity(func(p *PermissionRequest) *string { return &p.ToolUseID }), doc: "The call's id in the agent's session."},
-		{name: "description", in: "wire:description! protocol:description! catalog:5:reason+",
-			codec: text(func(p *PermissionRequest) *string { return &p.Description }), doc: "What the agent says of it."},
+		{name: "request_id", in: "protocol:requestId! catalog:1:requestId! wire:request_id! also:requestID", as: pairID, doc: "Pairs the answer with it."},
+		{name: "agent_id", in: "wire:agent_id! protocol:agentId! also:worker_id", need: true, bare: true, as: bareMember, doc: "Who asks."},
+		{name: "tool_name", in: "wire:tool_name! protocol:toolName! catalog:3:tool.name! also:tool", need: true, without: "the tool's name is missing", decides: true, as: text, doc: "The tool."},
+		{name: "tool_use_id", in: "wire:tool_use_id! protocol:toolUseId!", as: identity, doc: "The call's id in the agent's session."},
+		{name: "description", in: "wire:description! protocol:description! catalog:5:reason+", as: text, doc: "What the agent says of it."},
 		{name: "input", in: "wire:input! protocol:input! catalog:4:tool.arguments+", decides: true,
 			codec: rawObject(func(p *PermissionRequest) json.RawMessage { return p.Input },
 				func(f *frame, p *PermissionRequest, paths []string) { p.Input = f.toolInput(paths...) }),
 			catalog: func(o *object, key string, p *PermissionRequest) { o.raw(key, argumentText(p.Input)) },
 			doc:     "The tool's input; the request's digest is taken over its bytes."},
 		{name: "permission_suggestions", in: "wire:permission_suggestions! protocol:permissionSuggestions+",
-			codec: rawValues(func(p *PermissionRequest) *[]json.RawMessage { return &p.PermissionSuggestions }),
-			doc:   "Rules that would have allowed the call; only shown."},
-		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?",
-			codec: spokenTime(func(p *PermissionRequest) *string { return &p.Timestamp }), doc: "When it was asked; on the wire the envelope says it."},
+			codec: rawValues(func(p *PermissionRequest) []json.RawMessage { return p.PermissionSuggestions },
+				func(f *frame, p *PermissionRequest, paths []string) { p.PermissionSuggestions = f.list(paths...) }),
+			doc: "Rules that would have allowed the call; only shown."},
+		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?", as: spokenTime, doc: "When it was asked; on the wire the envelope says it."},
 	},
 }.build()
 
@@ -39,27 +34,22 @@ const argumentsKey = "arguments"
 
 var permissionResponseTable = table[PermissionResponse]{
 	rows: []*fieldOf[PermissionResponse]{
-		{name: "request_id", in: "protocol:requestId! catalog:1:requestId! wire:request_id! early:request_id! tool:request_id! also:requestID",
-			codec: pairID(func(p *PermissionResponse) *string { return &p.RequestID }), doc: "The id of the request."},
+		{name: "request_id", in: "protocol:requestId! catalog:1:requestId! wire:request_id! early:request_id! tool:request_id! also:requestID", as: pairID, doc: "The id of the request."},
 		{name: "subtype", in: "wire:subtype! protocol:subtype! catalog:3:approved! early:approve! tool:approve!", decides: true,
-			choices: []string{SubtypeSuccess, SubtypeError},
-			codec:   unread(text(func(p *PermissionResponse) *string { return &p.Subtype })),
+			choices: []string{SubtypeSuccess, SubtypeError}, as: elsewhere,
 			catalog: func(o *object, key string, p *PermissionResponse) { o.bool(key, p.Allowed()) },
 			check:   (*checks).permissionArms, doc: "The decision: success allows, anything else denies."},
-		{name: "tool_use_id", in: "wire:tool_use_id",
-			codec: identity(func(p *PermissionResponse) *string { return &p.ToolUseID }), doc: "The call's id of the request."},
+		{name: "tool_use_id", in: "wire:tool_use_id", as: identity, doc: "The call's id of the request."},
 		{name: "approved_request", in: "wire:approved_request-", turn: 2, hidden: true,
 			codec: rawValue(func(p *PermissionResponse) *json.RawMessage { return &p.ApprovedRequest }), doc: "A newer client's proof of what was approved."},
 		permissionResponse, permissionInput, permissionUpdates, permissionError,
-		{name: "mode", in: "catalog:4:mode also:permissionMode,policy.permissionMode", turn: 1, hidden: true,
-			codec: modeText(func(p *PermissionResponse) *string { return &p.Mode }), doc: "Seed 000's mode: a separate act, which an answer does not do."},
+		{name: "mode", in: "catalog:4:mode also:permissionMode,policy.permissionMode", turn: 1, hidden: true, as: modeText, doc: "Seed 000's mode: a separate act, which an answer does not do."},
 		{name: "notes", in: "catalog:5:notes", codec: codec[PermissionResponse]{
 			typ:   FieldText,
 			write: func(o *object, key string, p *PermissionResponse) { o.str(key, cmp.Or(p.Error, p.Notes)) },
 			empty: func(p *PermissionResponse) bool { return p.Error == "" && p.Notes == "" },
 		}, doc: "Words of an approval; in the catalogue those of a denial too."},
-		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?", turn: 3,
-			codec: spokenTime(func(p *PermissionResponse) *string { return &p.Timestamp }), doc: "When it was decided; on the wire the envelope says it."},
+		{name: "timestamp", in: "wire:timestamp- protocol:timestamp- catalog:2:timestamp!?", turn: 3, as: spokenTime, doc: "When it was decided; on the wire the envelope says it."},
 	},
 	finish: (*frame).permissionResponse,
 	refuse: func(p *PermissionResponse, d Dialect) string {
@@ -82,12 +72,11 @@ var (
 	permissionUpdates = &fieldOf[PermissionResponse]{
 		name: "response.permission_updates", in: "wire:response.permission_updates protocol:response.permissionUpdates also:permission_updates",
 		arm: SubtypeSuccess, when: (*PermissionResponse).success, decides: true,
-		codec: unread(rawValues(func(p *PermissionResponse) *[]json.RawMessage { return &p.granted().PermissionUpdates })),
+		codec: rawValues(func(p *PermissionResponse) []json.RawMessage { return p.granted().PermissionUpdates }, nil),
 		doc:   "Changes of rules that go with the approval."}
 	permissionError = &fieldOf[PermissionResponse]{
 		name: keyError, in: "wire:error+ protocol:error+ tool:feedback also:notes tool:reason also:content,message",
-		arm: SubtypeError, when: func(p *PermissionResponse, _ Dialect) bool { return !p.Allowed() },
-		codec: unread(text(func(p *PermissionResponse) *string { return &p.Error })), doc: "Words of a denial, for the agent."}
+		arm: SubtypeError, when: func(p *PermissionResponse, _ Dialect) bool { return !p.Allowed() }, as: elsewhere, doc: "Words of a denial, for the agent."}
 )
 
 func (p *PermissionResponse) success(Dialect) bool { return p.Allowed() }

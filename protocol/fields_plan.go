@@ -4,18 +4,13 @@ package protocol
 
 var planApprovalRequestTable = table[PlanApprovalRequest]{
 	rows: []*fieldOf[PlanApprovalRequest]{
-		{name: "from", in: "wire:from! api:1:from! early:2:from!", need: true,
-			codec: sender(func(p *PlanApprovalRequest) *string { return &p.From }), doc: "Whose plan it is."},
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:4:timestamp!",
-			codec: clock(func(p *PlanApprovalRequest) *string { return &p.Timestamp }), doc: "When it was asked."},
-		{name: "planFilePath", in: "wire:planFilePath! also:planFile",
-			codec: text(func(p *PlanApprovalRequest) *string { return &p.PlanFilePath }), doc: "Where the plan is kept; shown, never opened."},
+		{name: "from", in: "wire:from! api:1:from! early:2:from!", need: true, as: sender, doc: "Whose plan it is."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:4:timestamp!", as: clock, doc: "When it was asked."},
+		{name: "planFilePath", in: "wire:planFilePath! also:planFile", as: text, doc: "Where the plan is kept; shown, never opened."},
 		{name: "planContent", in: "wire:planContent! api:2:plan! early:3:plan!", turn: -1, need: true, decides: true,
-			codec: textWith(func(p *PlanApprovalRequest) *string { return &p.PlanContent }, (*frame).plan), doc: "The plan."},
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:5:requestId! early:1:requestId! also:requestID",
-			codec: pairID(func(p *PlanApprovalRequest) *string { return &p.RequestID }), doc: "Pairs the verdict with it."},
-		{name: "summary", in: "api:3:summary!", hidden: true,
-			codec: text(func(p *PlanApprovalRequest) *string { return &p.Summary }), doc: "The plan in a few words; only seed 002 has it."},
+			as: text, codec: codec[PlanApprovalRequest]{read: (*frame).plan}, doc: "The plan."},
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:5:requestId! early:1:requestId! also:requestID", as: pairID, doc: "Pairs the verdict with it."},
+		{name: "summary", in: "api:3:summary!", hidden: true, as: text, doc: "The plan in a few words; only seed 002 has it."},
 		planGoal, planSteps, planRisks, planTooling,
 	},
 }.build()
@@ -42,23 +37,18 @@ func (p *PlanApprovalRequest) parts() *Plan {
 
 var planApprovalResponseTable = table[PlanApprovalResponse]{
 	rows: []*fieldOf[PlanApprovalResponse]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:requestId! tool:request_id! also:requestID",
-			codec: pairID(func(p *PlanApprovalResponse) *string { return &p.RequestID }), doc: "The id of the request."},
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! api:requestId! tool:request_id! also:requestID", as: pairID, doc: "The id of the request."},
 		{name: "approved", in: "wire:approved! catalog:3:approved! api:approve! tool:approve!", decides: true,
 			codec: flag(func(p *PlanApprovalResponse) *bool { return &p.Approved }, nil), doc: "The decision."},
 		planFeedback,
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:timestamp",
-			codec: clock(func(p *PlanApprovalResponse) *string { return &p.Timestamp }), doc: "When it was decided."},
-		{name: "permissionMode", in: "wire:permissionMode tool:permissionMode catalog:5:policy.permissionMode api:permissionMode also:mode", decides: true,
-			codec: modeText(func(p *PlanApprovalResponse) *string { return &p.PermissionMode }),
-			when:  func(p *PlanApprovalResponse, _ Dialect) bool { return p.Approved }, doc: "The mode that the approval sets."},
-		{name: "planDigest", in: "wire:planDigest-", hidden: true,
-			codec: text(func(p *PlanApprovalResponse) *string { return &p.PlanDigest }), doc: "A newer client's digest; what it is of is not known."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp! api:timestamp", as: clock, doc: "When it was decided."},
+		{name: "permissionMode", in: "wire:permissionMode tool:permissionMode catalog:5:policy.permissionMode api:permissionMode also:mode", decides: true, as: modeText,
+			when: func(p *PlanApprovalResponse, _ Dialect) bool { return p.Approved }, doc: "The mode that the approval sets."},
+		{name: "planDigest", in: "wire:planDigest-", hidden: true, as: text, doc: "A newer client's digest; what it is of is not known."},
 	},
 	finish: (*frame).planApprovalResponse,
 }.build()
 
 var planFeedback = &fieldOf[PlanApprovalResponse]{
-	name: "feedback", in: "wire:feedback api:feedback tool:feedback catalog:4:notes also:reason,error,content,message",
-	codec: unread(text(func(p *PlanApprovalResponse) *string { return &p.Feedback })), doc: "Words with the decision.",
+	name: "feedback", in: "wire:feedback api:feedback tool:feedback catalog:4:notes also:reason,error,content,message", as: elsewhere, doc: "Words with the decision.",
 }

@@ -6,12 +6,9 @@ import "encoding/json"
 
 var modeSetRequestTable = table[ModeSetRequest]{
 	rows: []*fieldOf[ModeSetRequest]{
-		{name: "mode", in: "wire:mode! catalog:2:mode! also:permissionMode,policy.permissionMode", need: true, without: "the mode is missing", decides: true,
-			codec: modeText(func(p *ModeSetRequest) *string { return &p.Mode }), doc: "The mode; of several the strictest counts."},
-		{name: "from", in: "wire:from!", need: true,
-			codec: sender(func(p *ModeSetRequest) *string { return &p.From }), doc: "Who sets it."},
-		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?",
-			codec: spokenTime(func(p *ModeSetRequest) *string { return &p.Timestamp }), doc: "When it was set; on the wire the envelope says it."},
+		{name: "mode", in: "wire:mode! catalog:2:mode! also:permissionMode,policy.permissionMode", need: true, without: "the mode is missing", decides: true, as: modeText, doc: "The mode; of several the strictest counts."},
+		{name: "from", in: "wire:from!", need: true, as: sender, doc: "Who sets it."},
+		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?", as: spokenTime, doc: "When it was set; on the wire the envelope says it."},
 		{name: "policy.permissionMode", in: "catalog:3:policy.permissionMode+", hidden: true,
 			codec: made(func(p *ModeSetRequest) string { return p.Mode }), doc: "The mode once more, as seed 000 has it."},
 	},
@@ -26,15 +23,12 @@ const (
 
 var teamPermissionUpdateTable = table[TeamPermissionUpdate]{
 	rows: []*fieldOf[TeamPermissionUpdate]{
-		{name: "toolName", in: "wire:toolName!", decides: true,
-			codec: text(func(p *TeamPermissionUpdate) *string { return &p.ToolName }), doc: "The tool of rules that name none."},
-		{name: "directoryPath", in: "wire:directoryPath!", decides: true,
-			codec: text(func(p *TeamPermissionUpdate) *string { return &p.DirectoryPath }), doc: "Where the rules hold; empty: everywhere."},
+		{name: "toolName", in: "wire:toolName!", decides: true, as: text, doc: "The tool of rules that name none."},
+		{name: "directoryPath", in: "wire:directoryPath!", decides: true, as: text, doc: "Where the rules hold; empty: everywhere."},
 		updateBehavior, updateRules, updateRemoved,
 		updateDenied,
 		updateVersion,
-		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?",
-			codec: spokenTime(func(p *TeamPermissionUpdate) *string { return &p.Timestamp }), doc: "When it was changed; on the wire the envelope says it."},
+		{name: "timestamp", in: "wire:timestamp- catalog:1:timestamp!?", as: spokenTime, doc: "When it was changed; on the wire the envelope says it."},
 	},
 	finish: (*frame).teamPermissionUpdate,
 	refuse: (*TeamPermissionUpdate).noForm,
@@ -44,8 +38,7 @@ var teamPermissionUpdateTable = table[TeamPermissionUpdate]{
 var (
 	updateBehavior = &fieldOf[TeamPermissionUpdate]{
 		name: "permissionUpdate.behavior", in: "wire:permissionUpdate.behavior! also:permission_update.behavior", decides: true,
-		choices: []string{behaviorAllow, behaviorDeny, behaviorAsk},
-		codec:   unread(text(func(p *TeamPermissionUpdate) *string { return &p.PermissionUpdate.Behavior })), doc: "What the rules do."}
+		choices: []string{behaviorAllow, behaviorDeny, behaviorAsk}, as: elsewhere, doc: "What the rules do."}
 	updateRules = &fieldOf[TeamPermissionUpdate]{
 		name: "permissionUpdate.rules", in: "wire:permissionUpdate.rules! also:permission_update.rules catalog:2:rules.allowedTools+", decides: true,
 		codec: ruleList(func(p *TeamPermissionUpdate) []PermissionRule { return p.PermissionUpdate.Rules }),
@@ -105,10 +98,8 @@ func ruleList(of func(*TeamPermissionUpdate) []PermissionRule) codec[TeamPermiss
 
 // ruleFields are the fields of one rule.
 var ruleFields = parsed([]*fieldOf[PermissionRule]{
-	{name: "toolName", in: "wire:toolName!", need: true,
-		codec: text(func(r *PermissionRule) *string { return &r.ToolName }), doc: "The tool."},
-	{name: "ruleContent", in: "wire:ruleContent",
-		codec: text(func(r *PermissionRule) *string { return &r.RuleContent }), doc: "What of it, such as git:*."},
+	{name: "toolName", in: "wire:toolName!", need: true, as: text, doc: "The tool."},
+	{name: "ruleContent", in: "wire:ruleContent", as: text, doc: "What of it, such as git:*."},
 })
 
 var ruleOrder = inPlace(ruleFields, DialectWire)

@@ -6,16 +6,13 @@ import "strings"
 
 var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
 	rows: []*fieldOf[SandboxPermissionRequest]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID",
-			codec: pairID(func(p *SandboxPermissionRequest) *string { return &p.RequestID }), doc: "Pairs the answer with it."},
-		{name: "workerId", in: "wire:workerId! also:agentId", need: true,
-			codec: textBy(func(p *SandboxPermissionRequest) *string { return &p.WorkerID }, (*frame).member), doc: "Who asks: NAME@TEAM."},
-		{name: "workerName", in: "wire:workerName! also:agentName", turn: 5, need: true, codec: workerName, doc: "Who asks."},
-		{name: "workerColor", in: "wire:workerColor", turn: 1,
-			codec: text(func(p *SandboxPermissionRequest) *string { return &p.WorkerColor }), doc: "The colour that it is shown in."},
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID", as: pairID, doc: "Pairs the answer with it."},
+		{name: "workerId", in: "wire:workerId! also:agentId", need: true, as: memberID, doc: "Who asks: NAME@TEAM."},
+		{name: "workerName", in: "wire:workerName! also:agentName", turn: 5, need: true, as: text, codec: workerName, doc: "Who asks."},
+		{name: "workerColor", in: "wire:workerColor", turn: 1, as: text, doc: "The colour that it is shown in."},
 		{name: "hostPattern.host", turn: 6, need: true, decides: true,
-			in:    "wire:hostPattern.host! also:host_pattern.host,host,hostPattern,hosts catalog:4:details.hostnames! also:details.host",
-			codec: textWith(func(p *SandboxPermissionRequest) *string { return &p.HostPattern.Host }, (*frame).askedHosts), doc: "The host that is asked for; in the catalogue all of them.",
+			in: "wire:hostPattern.host! also:host_pattern.host,host,hostPattern,hosts catalog:4:details.hostnames! also:details.host",
+			as: text, codec: codec[SandboxPermissionRequest]{read: (*frame).askedHosts}, doc: "The host that is asked for; in the catalogue all of them.",
 			catalog: func(o *object, key string, p *SandboxPermissionRequest) {
 				hosts := p.Hosts
 				if len(hosts) == 0 {
@@ -53,8 +50,7 @@ var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
 				c.add("capability cannot be written: only the network can be asked for")
 			}
 		}, doc: "What is asked for where it is not the network, which is refused."},
-		{name: "reason", in: "catalog:5:details.reason also:reason", turn: 2, hidden: true,
-			codec: text(func(p *SandboxPermissionRequest) *string { return &p.Reason }), doc: "Why; the wire has no place for it."},
+		{name: "reason", in: "catalog:5:details.reason also:reason", turn: 2, hidden: true, as: text, doc: "Why; the wire has no place for it."},
 	},
 }.build()
 
@@ -62,26 +58,23 @@ var sandboxPermissionRequestTable = table[SandboxPermissionRequest]{
 const network = "network"
 
 // workerName is the sender's name, or that of its id.
-var workerName = textWith(func(p *SandboxPermissionRequest) *string { return &p.WorkerName }, func(f *frame, p *SandboxPermissionRequest, paths []string) {
+var workerName = codec[SandboxPermissionRequest]{read: func(f *frame, p *SandboxPermissionRequest, paths []string) {
 	if name := f.id(paths...); name != "" {
 		f.checkMember(paths[0], name)
 		p.WorkerName = name
 	} else {
 		p.WorkerName, _, _ = strings.Cut(p.WorkerID, "@")
 	}
-})
+}}
 
 var sandboxPermissionResponseTable = table[SandboxPermissionResponse]{
 	rows: []*fieldOf[SandboxPermissionResponse]{
-		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID",
-			codec: pairID(func(p *SandboxPermissionResponse) *string { return &p.RequestID }), doc: "The id of the request."},
+		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID", as: pairID, doc: "The id of the request."},
 		sandboxHost,
 		{name: "allow", in: "wire:allow! catalog:3:approved!", decides: true,
 			codec: flag(func(p *SandboxPermissionResponse) *bool { return &p.Allow }, nil), doc: "The decision."},
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *SandboxPermissionResponse) *string { return &p.Timestamp }), doc: "When it was decided."},
-		{name: "scope", in: "wire:scope catalog:4:scope",
-			codec: text(func(p *SandboxPermissionResponse) *string { return &p.Scope }), doc: "How far it is meant to reach; a separate act, which an answer does not do."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it was decided."},
+		{name: "scope", in: "wire:scope catalog:4:scope", as: text, doc: "How far it is meant to reach; a separate act, which an answer does not do."},
 		sandboxNotes,
 	},
 	finish: (*frame).sandboxPermissionResponse,
@@ -89,9 +82,7 @@ var sandboxPermissionResponseTable = table[SandboxPermissionResponse]{
 
 var (
 	sandboxHost = &fieldOf[SandboxPermissionResponse]{name: "host", need: true, decides: true,
-		in:    "also:hostPattern.host,host_pattern.host wire:host! also:hostPattern,hosts,details.hostnames,details.host",
-		codec: unread(text(func(p *SandboxPermissionResponse) *string { return &p.Host })),
-		doc:   "The host of the request; without it the answer is for the request as a whole."}
-	sandboxNotes = &fieldOf[SandboxPermissionResponse]{name: "notes", in: "wire:notes catalog:5:notes also:feedback,reason,error,content,message",
-		codec: unread(text(func(p *SandboxPermissionResponse) *string { return &p.Notes })), doc: "Words with the decision."}
+		in: "also:hostPattern.host,host_pattern.host wire:host! also:hostPattern,hosts,details.hostnames,details.host", as: elsewhere,
+		doc: "The host of the request; without it the answer is for the request as a whole."}
+	sandboxNotes = &fieldOf[SandboxPermissionResponse]{name: "notes", in: "wire:notes catalog:5:notes also:feedback,reason,error,content,message", as: elsewhere, doc: "Words with the decision."}
 )

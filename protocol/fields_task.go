@@ -9,14 +9,11 @@ import (
 
 var taskAssignmentTable = table[TaskAssignment]{
 	rows: []*fieldOf[TaskAssignment]{
-		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing",
-			codec: number(func(p *TaskAssignment) *string { return &p.TaskID }), doc: "The task's id on the board."},
-		{name: "subject", in: "wire:subject! catalog:3:task.title!",
-			codec: text(func(p *TaskAssignment) *string { return &p.Subject }), doc: "The task in a few words."},
+		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing", as: number, doc: "The task's id on the board."},
+		{name: "subject", in: "wire:subject! catalog:3:task.title!", as: text, doc: "The task in a few words."},
 		taskDescription,
 		taskAssigner,
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *TaskAssignment) *string { return &p.Timestamp }), doc: "When it was assigned."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it was assigned."},
 		{name: "planModeRequired", in: "wire:planModeRequired catalog:6:task.planModeRequired",
 			codec: flag(func(p *TaskAssignment) *bool { return &p.PlanModeRequired }, (*frame).planModeRequired),
 			doc:   "A plan must be approved before anything that cannot be undone."},
@@ -34,8 +31,7 @@ var taskAssignmentTable = table[TaskAssignment]{
 }.build()
 
 var taskDescription = &fieldOf[TaskAssignment]{
-	name: "description", in: "wire:description! catalog:4:task.instructions+",
-	codec: text(func(p *TaskAssignment) *string { return &p.Description }),
+	name: "description", in: "wire:description! catalog:4:task.instructions+", as: text,
 	catalog: func(o *object, key string, p *TaskAssignment) {
 		text := p.Description
 		if p.Context != "" && p.hasContext() {
@@ -46,8 +42,7 @@ var taskDescription = &fieldOf[TaskAssignment]{
 	doc: "What is to be done.",
 }
 
-var taskAssigner = &fieldOf[TaskAssignment]{name: "assignedBy", in: "wire:assignedBy!", need: true,
-	codec: text(func(p *TaskAssignment) *string { return &p.AssignedBy }), doc: "Who set the owner."}
+var taskAssigner = &fieldOf[TaskAssignment]{name: "assignedBy", in: "wire:assignedBy!", need: true, as: text, doc: "Who set the owner."}
 
 var phases = []string{"analyzing", "implementing", "verifying", "blocked", "done"}
 
@@ -57,28 +52,20 @@ func Phases() []string { return slices.Clone(phases) }
 var taskProgressTable = table[TaskProgress]{
 	rows: []*fieldOf[TaskProgress]{
 		{name: "requestId", in: "wire:requestId! catalog:1:requestId! also:requestID,taskId", without: "the task's id is missing",
-			codec: exactID(number(func(p *TaskProgress) *string { return &p.RequestID }), func(p *TaskProgress) *string { return &p.RequestID }),
-			doc:   "The task's id on the board."},
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *TaskProgress) *string { return &p.Timestamp }), doc: "When it was reported."},
-		{name: "progress.phase", in: "wire:progress.phase! catalog:3:progress.phase!", choices: phases,
-			codec: text(func(p *TaskProgress) *string { return &p.Progress.Phase }), doc: "The step that is reported."},
-		{name: "progress.message", in: "wire:progress.message! catalog:4:progress.message!",
-			codec: text(func(p *TaskProgress) *string { return &p.Progress.Message }), doc: "What there is to say of it."},
+			as: taskID, doc: "The task's id on the board."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it was reported."},
+		{name: "progress.phase", in: "wire:progress.phase! catalog:3:progress.phase!", choices: phases, as: text, doc: "The step that is reported."},
+		{name: "progress.message", in: "wire:progress.message! catalog:4:progress.message!", as: text, doc: "What there is to say of it."},
 	},
 	finish: (*frame).taskProgress,
 }.build()
 
 var taskCompletedTable = table[TaskCompleted]{
 	rows: []*fieldOf[TaskCompleted]{
-		{name: "from", in: "wire:from!", need: true,
-			codec: sender(func(p *TaskCompleted) *string { return &p.From }), doc: "Who worked on it."},
-		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing",
-			codec: number(func(p *TaskCompleted) *string { return &p.TaskID }), doc: "The task's id on the board."},
-		{name: "taskSubject", in: "wire:taskSubject",
-			codec: text(func(p *TaskCompleted) *string { return &p.TaskSubject }), doc: "The task in a few words."},
-		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
-			codec: clock(func(p *TaskCompleted) *string { return &p.Timestamp }), doc: "When it ended."},
+		{name: "from", in: "wire:from!", need: true, as: sender, doc: "Who worked on it."},
+		{name: "taskId", in: "wire:taskId! catalog:1:requestId! also:requestID", need: true, without: "the task's id is missing", as: number, doc: "The task's id on the board."},
+		{name: "taskSubject", in: "wire:taskSubject", as: text, doc: "The task in a few words."},
+		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!", as: clock, doc: "When it ended."},
 		{name: "result", in: "wire:result-", hidden: true,
 			codec: codec[TaskCompleted]{typ: FieldText, read: (*frame).taskResult}, doc: "A result that is not an object is its summary."},
 		resultSummary, resultArtifacts, resultErrors,
@@ -106,22 +93,14 @@ var (
 
 var idleNotificationTable = table[IdleNotification]{
 	rows: []*fieldOf[IdleNotification]{
-		{name: "from", in: "wire:from! api:1:from!", need: true,
-			codec: sender(func(p *IdleNotification) *string { return &p.From }), doc: "Whose turn has ended."},
-		{name: "timestamp", in: "wire:timestamp! catalog:1:timestamp! api:3:timestamp",
-			codec: clock(func(p *IdleNotification) *string { return &p.Timestamp }), doc: "When it ended."},
-		{name: "idleReason", in: "wire:idleReason! api:2:idleReason!", choices: idleReasons,
-			codec: text(func(p *IdleNotification) *string { return &p.IdleReason }), doc: "Why; others count as available."},
-		{name: "summary", in: "wire:summary",
-			codec: text(func(p *IdleNotification) *string { return &p.Summary }), doc: "The words to a peer that the turn ended with."},
-		{name: "completedTaskId", in: "wire:completedTaskId",
-			codec: number(func(p *IdleNotification) *string { return &p.CompletedTaskID }), doc: "The task that the turn ended."},
-		{name: "completedStatus", in: "wire:completedStatus", choices: idleStatuses,
-			codec: text(func(p *IdleNotification) *string { return &p.CompletedStatus }), doc: "How that task ended."},
-		{name: "failureReason", in: "wire:failureReason",
-			codec: text(func(p *IdleNotification) *string { return &p.FailureReason }), doc: "Why the turn failed."},
-		{name: "result", in: "wire:result",
-			codec: text(func(p *IdleNotification) *string { return &p.Result }), doc: "The final answer of the turn."},
+		{name: "from", in: "wire:from! api:1:from!", need: true, as: sender, doc: "Whose turn has ended."},
+		{name: "timestamp", in: "wire:timestamp! catalog:1:timestamp! api:3:timestamp", as: clock, doc: "When it ended."},
+		{name: "idleReason", in: "wire:idleReason! api:2:idleReason!", choices: idleReasons, as: text, doc: "Why; others count as available."},
+		{name: "summary", in: "wire:summary", as: text, doc: "The words to a peer that the turn ended with."},
+		{name: "completedTaskId", in: "wire:completedTaskId", as: number, doc: "The task that the turn ended."},
+		{name: "completedStatus", in: "wire:completedStatus", choices: idleStatuses, as: text, doc: "How that task ended."},
+		{name: "failureReason", in: "wire:failureReason", as: text, doc: "Why the turn failed."},
+		{name: "result", in: "wire:result", as: text, doc: "The final answer of the turn."},
 		idleState,
 	},
 	finish: (*frame).idleNotification,
