@@ -2,15 +2,14 @@ package team
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/pattern"
 	"waggle/protocol"
 )
 
@@ -77,12 +76,8 @@ func (t *Team) Validate(ctx context.Context) ([]Problem, error) {
 type validator struct{ jsonobj.Checker }
 
 var (
-	kebab = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	})
-	pane = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^%[0-9]+$`)
-	})
+	kebab = pattern.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	pane  = pattern.New(`^%[0-9]+$`)
 )
 
 func (v *validator) top(o *jsonobj.Object, claude bool) {

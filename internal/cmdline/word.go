@@ -1,11 +1,11 @@
 package cmdline
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"waggle/internal/pattern"
 )
 
 // Certainty says how far the text of a word is known without running it.
@@ -212,8 +212,5 @@ func LiteralWords(ws []Word) ([]string, bool) {
 	return out, true
 }
 
-// Pattern is a regular expression that is compiled when it is first asked for: most
-// commands of the program read no command line.
-func Pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
+// Pattern is pattern.New.
+var Pattern = pattern.New

@@ -2,13 +2,12 @@ package confine
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"waggle/internal/pattern"
 	"waggle/internal/sandbox"
 	"waggle/record"
 	"waggle/spawn"
@@ -19,10 +18,8 @@ var (
 	cpuWords    = []string{"CPU time limit exceeded", "SIGXCPU", "Exit code 152"}
 	memoryWords = []string{"Cannot allocate memory", "cannot allocate memory", "MemoryError", "bad_alloc", "memory exhausted", "ENOMEM",
 		"runtime: out of memory", "process out of memory", "Out of memory!", "memory allocation of", "insufficient memory for the Java Runtime"}
-	processWords = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`[Cc]annot fork|fork: retry|fork.{0,200}[Rr]esource temporarily unavailable|can't start new thread` +
-			`|failed to create new OS thread|pthread_create failed|unable to create native thread|failed to spawn thread|spawn.{0,200} EAGAIN`)
-	})
+	processWords = pattern.New(`[Cc]annot fork|fork: retry|fork.{0,200}[Rr]esource temporarily unavailable|can't start new thread` +
+		`|failed to create new OS thread|pthread_create failed|unable to create native thread|failed to spawn thread|spawn.{0,200} EAGAIN`)
 )
 
 // codeXCPU is the exit code of a shell whose last command a limit of processor time has ended, codeKill of one whose last

@@ -34,6 +34,7 @@ type archRow struct {
 // A row may stand before its package is written.
 var archRows = map[string]archRow{
 	"internal/cut":                   {-1, "the beginning or the end of what may be long; it does not know of what"},
+	"internal/pattern":               {-1, "regular expressions that are compiled when they are first asked for; it does not know whose"},
 	"internal/json/jsontext":         {-1, "JSON's grammar and its strings, which every reader of it shares; it does not know what a text says"},
 	"protocol":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
 	"internal/fs/atomicfile":         {0, "files under locks; it does not know what is in them"},

@@ -2,20 +2,17 @@ package sandbox
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"waggle/internal/pattern"
 	"waggle/internal/sandbox/relay"
 	"waggle/spawn"
 )
 
 // secretVariable matches the names of variables that hold secrets.
-var secretVariable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$|cookie)`)
-})
+var secretVariable = pattern.New(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$|cookie)`)
 
 // leads are variables that name sockets and displays that the sandbox does not have: agents, buses, daemons.
 // Terminals are spawn.ScopeTerminal.
@@ -53,7 +50,7 @@ func environ(base []string, p Profile, relayPath string, port int) []string {
 }
 
 // credentialURL matches a URL with a password in it.
-var credentialURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`) })
+var credentialURL = pattern.New(`[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
 
 func looksSecret(name, value string) bool {
 	return secretVariable().MatchString(name) || credentialURL().MatchString(value)

@@ -5,12 +5,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"waggle/internal/fs/realpath"
+	"waggle/internal/pattern"
 )
 
 // mostWork bounds the rules for what one project's agents do.
@@ -84,17 +83,13 @@ func (f Facts) read(name string) []byte {
 }
 
 // reachesOut matches names and texts of what does more than look at the project.
-var reachesOut = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(deploy|publish|release|push|upload|curl|wget|ssh|scp|rsync|sudo|docker|kubectl|helm|terraform|pulumi|heroku|vercel|netlify|fly|aws|gcloud|\baz\b|\bgh\b|install)`)
-})
+var reachesOut = pattern.New(`(?i)(deploy|publish|release|push|upload|curl|wget|ssh|scp|rsync|sudo|docker|kubectl|helm|terraform|pulumi|heroku|vercel|netlify|fly|aws|gcloud|\baz\b|\bgh\b|install)`)
 
 // plainName reports a name that is one plain word of a shell.
-var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`) })
+var plainName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$`)
 
 // buildScript matches the names of scripts that build, test or look at the project: build, test:unit, lint.
-var buildScript = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(build|test|lint|check|typecheck|type-check|format|fmt|compile)([:_-][A-Za-z0-9:_-]{1,40})?$`)
-})
+var buildScript = pattern.New(`^(build|test|lint|check|typecheck|type-check|format|fmt|compile)([:_-][A-Za-z0-9:_-]{1,40})?$`)
 
 // nodeTools are the programs of packages that build, test or look at a project.
 // Where one is not installed yet, npx fetches the package of this name, so that the program has the name of its package.

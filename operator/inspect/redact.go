@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"waggle/internal/json/jsontext"
+	"waggle/internal/pattern"
 )
 
 // Redactor masks secrets in views: exports, reports, notifications. It never changes what runs or
@@ -23,9 +24,7 @@ const Redacted = "[redacted]"
 // minSecret is the shortest environment value that is masked: shorter ones occur in other words.
 const minSecret = 8
 
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(token|secret|passw|passphrase|(api|access|account|private|encryption|signing)_?key|credential|authorization)`)
-})
+var secretName = pattern.New(`(?i)(token|secret|passw|passphrase|(api|access|account|private|encryption|signing)_?key|credential|authorization)`)
 
 // secretForm is the form of one kind of token: nothing but the token matches. Where a form is short,
 // \b keeps it out of longer words (task-… has sk-…).

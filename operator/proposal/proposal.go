@@ -12,17 +12,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonfile"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/pattern"
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
@@ -140,7 +139,7 @@ func (a Asked) Line() string {
 }
 
 // plain is a word that needs no quotes.
-var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`) })
+var plain = pattern.New(`^[A-Za-z0-9_./:@%+=-]+$`)
 
 func word(s string) string {
 	if plain().MatchString(s) {
@@ -176,7 +175,7 @@ func (e *GoneError) Error() string { return "there is no proposal " + e.ID }
 const suffix = ".json"
 
 // idForm is the form of ids, and so of the names of files.
-var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^prop-[0-9a-f]{16}$`) })
+var idForm = pattern.New(`^prop-[0-9a-f]{16}$`)
 
 // IsID reports the form of an id.
 func IsID(s string) bool { return idForm().MatchString(s) }
@@ -295,7 +294,7 @@ func (p *Proposal) check() error {
 }
 
 // bySession is how a session is named in By.
-var bySession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session [A-Za-z0-9][A-Za-z0-9_-]{0,7}$`) })
+var bySession = pattern.New(`^session [A-Za-z0-9][A-Za-z0-9_-]{0,7}$`)
 
 // named reports that By is a name and no sentence: the member is told it outside of what is quoted.
 func (p *Proposal) named() bool {

@@ -3,16 +3,15 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/pattern"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -168,9 +167,7 @@ func reflow(text string, width int) (out []string) {
 }
 
 // tableHead is all but the last cell of a row of a table.
-var tableHead = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^ +\S(?:.*?\S)?  +`)
-})
+var tableHead = pattern.New(`^ +\S(?:.*?\S)?  +`)
 
 // spaces is how many blanks a line begins with.
 func spaces(l string) int { return len(l) - len(strings.TrimLeft(l, " ")) }

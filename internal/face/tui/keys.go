@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle/internal/face/view/page"
+	"waggle/internal/pattern"
 )
 
 // command is what a key means while nothing is typed.
@@ -98,9 +97,7 @@ func KeyMap(settings map[string][]string) (map[string]command, error) {
 }
 
 // keyName matches the names of keys. A letter with Shift is the other letter.
-var keyName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(ctrl\+)?(alt\+)?([^\s\pC]|(shift\+)?(up|down|left|right|home|end|pgup|pgdown|enter|tab|space|esc|backspace|delete|insert|f[1-9][0-9]?))$`)
-})
+var keyName = pattern.New(`^(ctrl\+)?(alt\+)?([^\s\pC]|(shift\+)?(up|down|left|right|home|end|pgup|pgdown|enter|tab|space|esc|backspace|delete|insert|f[1-9][0-9]?))$`)
 
 // decisions are the commands of a decision: no key differs from one of theirs by Shift only.
 var decisions = []command{cmdAllow, cmdDeny, cmdRule, cmdBatch, cmdEdit, cmdView}

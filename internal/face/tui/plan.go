@@ -3,18 +3,18 @@ package tui
 import (
 	"regexp"
 	"strings"
-	"sync"
 
+	"waggle/internal/pattern"
 	"waggle/operator"
 )
 
 // The Markdown that a plan is told apart by. Every character of it is shown, where it is.
 var (
-	heading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}#{1,6}( |$)`) })
-	item    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t]*([-*+]|[0-9]{1,9}[.)])( \[[ xX]\])?[ \t]`) })
-	quote   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}(> ?)+`) })
-	fence   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^ {0,3}(```+|~~~+)") })
-	inline  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*") })
+	heading = pattern.New(`^ {0,3}#{1,6}( |$)`)
+	item    = pattern.New(`^[ \t]*([-*+]|[0-9]{1,9}[.)])( \[[ xX]\])?[ \t]`)
+	quote   = pattern.New(`^ {0,3}(> ?)+`)
+	fence   = pattern.New("^ {0,3}(```+|~~~+)")
+	inline  = pattern.New("`[^`]+`|\\*\\*[^*]+\\*\\*")
 )
 
 // planLines lays out a plan: headings, lists and code of its Markdown have styles, and its text is as it is.

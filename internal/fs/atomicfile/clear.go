@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"waggle/internal/pattern"
 )
 
 // What is at the path of a lock and is no lock is set aside by a rename: it is not opened, not followed, and not removed.
@@ -87,9 +87,7 @@ func roomFor(path string, dirs ...string) error {
 	return nil
 }
 
-var stamped = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)-(\d{8}T\d{6}\.\d{3}Z)(-\d+)?$`)
-})
+var stamped = pattern.New(`^(.+)-(\d{8}T\d{6}\.\d{3}Z)(-\d+)?$`)
 
 // asideName parses a name that SetAside gave.
 func asideName(name string) (from string, at time.Time, ok bool) {

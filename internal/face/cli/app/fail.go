@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +16,7 @@ import (
 	"waggle/control"
 	"waggle/internal/face/view/page"
 	"waggle/internal/json/jsonobj"
+	"waggle/internal/pattern"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -54,9 +53,7 @@ func Commands(cmd *cobra.Command) []*cobra.Command {
 }
 
 // wrongArguments is how cobra says that there are too few or too many arguments.
-var wrongArguments = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
-})
+var wrongArguments = pattern.New(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
 
 // argumentsText says what is wrong with a number of arguments, and other errors as they are.
 func argumentsText(err error) string {
@@ -232,9 +229,7 @@ func (a *App) sameIn(ctx context.Context, teams []string) string {
 }
 
 // plainWord is a word that a shell takes as it is.
-var plainWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-})
+var plainWord = pattern.New(`^[\w@%+=:,./-]+$`)
 
 // ShellWord writes a word for a shell.
 func ShellWord(s string) string {
@@ -264,9 +259,7 @@ func (a *App) elsewhere(ctx context.Context, member string) string {
 const flagGroup = "if any flags in the group"
 
 // flagsTogether is what they end with.
-var flagsTogether = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\[([^\]]*)\] were all set$`)
-})
+var flagsTogether = pattern.New(`\[([^\]]*)\] were all set$`)
 
 // flagsText says which flags exclude each other, and other errors as they are.
 func flagsText(err error) string {
