@@ -124,16 +124,6 @@ func RealPaths(c Call, under ...Policy) []RealPath {
 	return t.found
 }
 
-// HomeIn returns the home directory of an environment, for Call.Home.
-func HomeIn(environ []string) string {
-	for _, kv := range slices.Backward(environ) {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
-			return home
-		}
-	}
-	return ""
-}
-
 // resolveFiles resolves every file that a text names, whichever rule would be asked about it.
 func (q *question) resolveFiles(r cmdline.Reading) {
 	for _, c := range r.Commands {

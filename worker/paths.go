@@ -6,6 +6,7 @@ import (
 	"waggle/agent"
 	"waggle/policy"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // realPaths resolves every path by which the call may be judged: those that the agent has resolved
@@ -24,7 +25,7 @@ func (h host) realPaths(c agent.Call) []record.RealPath {
 	judges := set.During(task).Judges(w.p.Fold.Instance, w.p.Minter.Now())
 	w.mu.Unlock()
 	call := set.Call(record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: record.Bound{Stdin: c.Stdin, Env: c.Env}})
-	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), policy.HomeIn(w.p.Environ)
+	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), spawn.Getenv(w.p.Environ, "HOME")
 	return policy.RealPaths(call, judges...)
 }
 

@@ -19,6 +19,7 @@ import (
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // PolicyView is the policy in force (`policy list`).
@@ -196,7 +197,7 @@ func (o Operator) TestPolicy(ctx context.Context, name protocol.TeamName, as, ca
 	if err != nil {
 		return nil, err
 	}
-	c.Links, c.Home, c.Sandboxed = realpath.Disk{}, policy.HomeIn(o.Environ), confined
+	c.Links, c.Home, c.Sandboxed = realpath.Disk{}, spawn.Getenv(o.Environ, "HOME"), confined
 	if path := s.Lead.Policy.Path; path != "" {
 		c.Guarded = []string{path}
 	}
