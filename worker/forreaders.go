@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -29,7 +28,7 @@ func keepPlan(dir, plan string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	plans, err := ownDirectory(dir, "plans")
+	plans, err := logfile.MakeDir(dir, "plans", 0o700) // what is there may be a link of the member's commands
 	if err != nil {
 		return "", err
 	}
@@ -48,26 +47,6 @@ func keepPlan(dir, plan string) (string, error) {
 		return "", err
 	}
 	return path, atomicfile.WriteWithin(plans, name, []byte(plan), atomicfile.Options{Perm: 0o600})
-}
-
-// ownDirectory opens a directory in the member's own, and makes both. A link at either of them may be
-// of the member's commands: it is refused.
-func ownDirectory(dir, name string) (*os.Root, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := logfile.OpenDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
-		return nil, errors.Join(fmt.Errorf("%s is not a directory of its own: remove it", filepath.Join(dir, name)), err)
-	}
-	return root.OpenRoot(name)
 }
 
 // shownAt returns the pane of this member in the registry; empty when the registry cannot be read.

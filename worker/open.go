@@ -17,6 +17,7 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/commands"
+	"waggle/internal/fs/logfile"
 	"waggle/internal/fs/realpath"
 	"waggle/internal/fs/worktree"
 	"waggle/journal"
@@ -290,7 +291,7 @@ func (p *Parts) place(o Options, dir string) (shut func()) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	made := filepath.Join(dir, task.ArtifactsName)
-	if root, err := ownDirectory(dir, task.ArtifactsName); err != nil {
+	if root, err := logfile.MakeDir(dir, task.ArtifactsName, 0o700); err != nil {
 		log.Warn("no directory for artifacts", "err", err)
 	} else {
 		root.Close()

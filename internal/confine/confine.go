@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -382,9 +381,12 @@ func (m *Member) profile() (sandbox.Profile, error) {
 	if err := os.MkdirAll(p.Tmp, 0o700); err != nil {
 		return p, err
 	}
-	if err := ownDirectory(m.c.Own); err != nil {
-		return p, err
+	// A link there may be of its commands when they were not confined: it would open what it leads to.
+	artifacts, err := logfile.MakeDir(m.c.Own, "artifacts", 0o755)
+	if err != nil {
+		return p, fmt.Errorf("the member's own directory: %w", err)
 	}
+	artifacts.Close()
 	for _, dir := range p.Writable[2:] {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return p, fmt.Errorf("a directory that its commands may change: %w", err)
@@ -393,35 +395,13 @@ func (m *Member) profile() (sandbox.Profile, error) {
 	if err := m.astray(p.Secrets, home); err != nil {
 		return p, err
 	}
-	err := errors.Join(m.granted(&p, home), m.cached(&p, home), m.files(&p))
-	if err != nil {
+	if err := errors.Join(m.granted(&p, home), m.cached(&p, home), m.files(&p)); err != nil {
 		return p, err
 	}
 	if p.Writable, err = sandbox.Real(p.Writable); err != nil {
 		return p, err
 	}
 	return p, m.moved(p.Writable[0])
-}
-
-// ownDirectory makes the artifacts directory of a member. A link there, or at the member's own
-// directory, may be of its commands when they were not confined: it would open what it leads to.
-func ownDirectory(own string) error {
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		return fmt.Errorf("the member's own directory: %w", err)
-	}
-	root, err := logfile.OpenDir(own)
-	if err != nil {
-		return fmt.Errorf("the member's own directory: %w", err)
-	}
-	defer root.Close()
-	const name = "artifacts"
-	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("a directory that its commands may change: %w", err)
-	}
-	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is not a directory of its own: remove it", filepath.Join(own, name))
-	}
-	return nil
 }
 
 // expand writes paths below the home directory as absolute ones. Without a home directory it drops

@@ -104,6 +104,25 @@ func OpenDir(dir string) (*os.Root, error) {
 	return root, nil
 }
 
+// MakeDir opens a directory in another one, and makes both. A link at either of them is refused.
+func MakeDir(dir, name string, perm fs.FileMode) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.Mkdir(name, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is not a directory of its own: remove it", filepath.Join(dir, name)), err)
+	}
+	return root.OpenRoot(name)
+}
+
 // OpenPlain opens a regular file that no link leads to, and for writing only one
 // that has no second name.
 func OpenPlain(root *os.Root, name string, flags int) (*os.File, error) {
