@@ -40,8 +40,7 @@ func (c *client) openTo(ctx context.Context, r Request) (*conn, error) {
 	raw, addr, err := p.connect(ctx, pm)
 	if err != nil {
 		ev := Failed
-		var no *refusal
-		if errors.As(err, &no) {
+		if _, no := errors.AsType[*refusal](err); no {
 			ev = Refused
 		}
 		c.record(Connection{Request: r, Event: ev, Grant: pm.grant, Reason: err.Error()})
@@ -153,8 +152,8 @@ func join(client net.Conn, early io.Reader, host *conn) {
 
 // explain is the message to the user of a tool about a connection that was not made.
 func explain(r Request, err error) string {
-	var no *refusal
-	if !errors.As(err, &no) {
+	no, refused := errors.AsType[*refusal](err)
+	if !refused {
 		return fmt.Sprintf("waggle: %s could not be reached: %v", net.JoinHostPort(r.Host, r.Port), err)
 	}
 	return Refusal(r, no.reason)

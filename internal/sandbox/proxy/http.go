@@ -81,8 +81,7 @@ func (c *client) request(hostport, port, by string) (Request, error) {
 
 // statusOf is 403 for a refused connection and 502 for a host that cannot be reached.
 func statusOf(err error) int {
-	var no *refusal
-	if errors.As(err, &no) {
+	if _, no := errors.AsType[*refusal](err); no {
 		return http.StatusForbidden
 	}
 	return http.StatusBadGateway

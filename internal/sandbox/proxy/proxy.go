@@ -120,10 +120,8 @@ type Proxy struct {
 	changed   chan struct{} // closed when grants are replaced
 	expiry    *time.Timer
 	questions map[Request]*question
-	calls     map[*client]bool // that are commands
 	open      map[*conn]bool
-	listeners map[net.Listener]bool
-	clients   map[net.Conn]bool
+	clients   map[*client]bool // that are served
 }
 
 // New returns a proxy without listeners.
@@ -140,8 +138,7 @@ func New(o Options) *Proxy {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{o: o, changed: make(chan struct{}), questions: map[Request]*question{}, calls: map[*client]bool{}, open: map[*conn]bool{},
-		listeners: map[net.Listener]bool{}, clients: map[net.Conn]bool{}}
+	p := &Proxy{o: o, changed: make(chan struct{}), questions: map[Request]*question{}, open: map[*conn]bool{}, clients: map[*client]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -157,16 +154,14 @@ func (p *Proxy) Close() error {
 	if p.expiry != nil {
 		p.expiry.Stop()
 	}
-	for l := range p.listeners {
-		l.Close()
-	}
 	for c := range p.open {
 		c.cut("the proxy ended")
 	}
 	clients := slices.Collect(maps.Keys(p.clients))
 	p.mu.Unlock()
 	for _, c := range clients {
-		c.Close()
+		c.http.Listener.Close()
+		c.hangUp()
 	}
 	p.cancel()
 	p.wg.Wait()

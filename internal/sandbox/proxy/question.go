@@ -173,7 +173,7 @@ func (p *Proxy) endIdle(key Request, q *question) {
 func (p *Proxy) NextCall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.calls {
+	for c := range p.clients {
 		p.forget(c)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ type client struct {
 	call Recorder // nil: none
 	// denied are the reasons for which hosts were denied to a command, under p.mu; nil: it is none.
 	denied map[Request]string
+	conns  map[*clientConn]bool // that are open, under p.mu
 	http   *queue
 	busy   sync.WaitGroup // handlers of HTTP requests
 }
@@ -44,57 +47,27 @@ func (p *Proxy) ServeCall(l net.Listener, name string, call Recorder) error {
 
 func (p *Proxy) serve(l net.Listener, c *client) error {
 	defer l.Close()
+	c.conns, c.http = map[*clientConn]bool{}, &queue{Listener: l, conns: make(chan net.Conn), done: make(chan struct{})}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return ErrClosed
 	}
-	p.listeners[l] = true
-	if c.denied != nil {
-		p.calls[c] = true
-	}
+	p.clients[c] = true
 	p.wg.Add(1)
 	p.mu.Unlock()
 	defer p.wg.Done()
 	defer func() {
 		p.mu.Lock()
-		delete(p.listeners, l)
-		delete(p.calls, c)
+		delete(p.clients, c)
 		p.forget(c)
 		p.mu.Unlock()
 	}()
-	c.http = &queue{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}
 	srv := &http.Server{Handler: c, ReadHeaderTimeout: greeting, ErrorLog: slog.NewLogLogger(p.o.Log.Handler(), slog.LevelDebug)}
 	var wg, all sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(c.http) }) // ends when the queue is closed
-	own := map[net.Conn]bool{}
-	var mu sync.Mutex
-	err := c.accept(l, func(conn net.Conn) {
-		mu.Lock()
-		full := len(own) >= maxConns
-		if !full {
-			own[conn] = true
-		}
-		mu.Unlock()
-		if full {
-			conn.Close()
-			return
-		}
-		all.Go(func() {
-			defer func() {
-				mu.Lock()
-				delete(own, conn)
-				mu.Unlock()
-			}()
-			c.greet(conn)
-		})
-	})
-	// The sandbox has ended: close its connections.
-	mu.Lock()
-	for conn := range own {
-		conn.Close()
-	}
-	mu.Unlock()
+	err := c.accept(l, &all)
+	c.hangUp() // the sandbox has ended
 	c.http.Close()
 	srv.Close()
 	all.Wait()
@@ -103,7 +76,8 @@ func (p *Proxy) serve(l net.Listener, c *client) error {
 	return err
 }
 
-func (c *client) accept(l net.Listener, serve func(net.Conn)) error {
+// accept serves each connection on its own, until l is closed.
+func (c *client) accept(l net.Listener, all *sync.WaitGroup) error {
 	for {
 		conn, err := l.Accept()
 		switch {
@@ -112,11 +86,12 @@ func (c *client) accept(l net.Listener, serve func(net.Conn)) error {
 		case err != nil:
 			return err
 		}
-		tracked := &clientConn{Conn: conn, p: c.p, r: bufio.NewReader(conn), ended: make(chan struct{})}
-		if !c.p.track(tracked) {
+		tracked := &clientConn{Conn: conn, c: c, r: bufio.NewReader(conn), ended: make(chan struct{})}
+		if c.track(tracked) {
+			all.Go(func() { c.greet(tracked) })
+		} else if conn.Close(); c.p.over() != nil {
 			return ErrClosed
 		}
-		serve(tracked)
 	}
 }
 
@@ -130,41 +105,49 @@ func (p *Proxy) over() error {
 	return nil
 }
 
-// track adds a client's connection to the list; false when the proxy is closed.
-func (p *Proxy) track(c *clientConn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		c.Conn.Close()
+// track adds a connection to the list; false when the proxy is closed, or the sandbox has the most.
+func (c *client) track(conn *clientConn) bool {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	if c.p.closed || len(c.conns) >= maxConns {
 		return false
 	}
-	p.clients[c] = true
+	c.conns[conn] = true
 	return true
 }
 
-// greet detects the protocol of a client, serves it, and returns when its connection has ended.
-func (c *client) greet(conn net.Conn) {
-	cc := conn.(*clientConn)
-	defer cc.Close()
+// hangUp closes every connection.
+func (c *client) hangUp() {
+	c.p.mu.Lock()
+	conns := slices.Collect(maps.Keys(c.conns))
+	c.p.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+}
+
+// greet detects the protocol of a connection, serves it, and returns when it has ended.
+func (c *client) greet(conn *clientConn) {
+	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(greeting))
-	first, err := cc.r.Peek(1)
+	first, err := conn.r.Peek(1)
 	if err != nil {
 		return
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	if first[0] == statute.VersionSocks5 {
-		c.socks(cc)
+		c.socks(conn)
 		return
 	}
-	if c.http.put(cc) {
-		<-cc.ended
+	if c.http.put(conn) {
+		<-conn.ended
 	}
 }
 
 // clientConn is a connection from the sandbox, read through a buffer.
 type clientConn struct {
 	net.Conn
-	p     *Proxy
+	c     *client
 	r     *bufio.Reader
 	once  sync.Once
 	ended chan struct{} // closed when it is
@@ -180,19 +163,19 @@ func (c *clientConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
 		close(c.ended)
-		c.p.mu.Lock()
-		defer c.p.mu.Unlock()
-		delete(c.p.clients, c)
+		c.c.p.mu.Lock()
+		defer c.c.p.mu.Unlock()
+		delete(c.c.conns, c)
 	})
 	return err
 }
 
-// queue hands connections to an http.Server.
+// queue hands connections of a listener to an http.Server.
 type queue struct {
+	net.Listener
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
-	addr  net.Addr
 }
 
 func (q *queue) put(c net.Conn) bool {
@@ -219,6 +202,3 @@ func (q *queue) Close() error {
 	q.once.Do(func() { close(q.done) })
 	return nil
 }
-
-// Addr implements net.Listener.
-func (q *queue) Addr() net.Addr { return q.addr }

@@ -66,8 +66,7 @@ func (c *client) socksConnect(conn *clientConn, r *socks5.Request) error {
 
 // socksReason is the reply for a connection that was not made.
 func socksReason(err error) uint8 {
-	var no *refusal
-	if errors.As(err, &no) {
+	if _, no := errors.AsType[*refusal](err); no {
 		return statute.RepRuleFailure
 	}
 	return statute.RepHostUnreachable

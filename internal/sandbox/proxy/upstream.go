@@ -12,11 +12,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
-	"strings"
 
 	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/net/proxy"
+
+	"waggle/spawn"
 )
 
 // Upstream returns the proxy through which this machine reaches a request's host, an http, https or socks5 URL; nil:
@@ -26,15 +26,11 @@ type Upstream func(Request) *url.URL
 // EnvironUpstream is the Upstream that an environment names as programs read it: HTTP_PROXY for http requests,
 // HTTPS_PROXY for all others, ALL_PROXY where these are not set, and not for the hosts of NO_PROXY. nil: it names none.
 func EnvironUpstream(environ []string) Upstream {
-	get := func(names ...string) string {
+	get := func(names ...string) (v string) {
 		for _, name := range names {
-			for _, e := range slices.Backward(environ) {
-				if v, ok := strings.CutPrefix(e, name+"="); ok && v != "" {
-					return v
-				}
-			}
+			v = cmp.Or(v, spawn.Getenv(environ, name))
 		}
-		return ""
+		return v
 	}
 	all := []string{"all_proxy", "ALL_PROXY"}
 	c := httpproxy.Config{HTTPProxy: get(append([]string{"http_proxy", "HTTP_PROXY"}, all...)...),
