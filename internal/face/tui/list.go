@@ -2,32 +2,16 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"waggle/operator/inspect"
 	"waggle/policy"
 )
 
-// lineOf is the line of a row in the list: each section has a title and, but for the first, an
-// empty line above it.
+// lineOf is the line of a row in the list, 0 for one that is not there.
 func (m *model) lineOf(i int) int {
-	line, last := 0, inspect.Group(-1)
-	if i < len(m.rows) && i >= 0 {
-		// Sections before the row's own, each with rows.
-		for j, r := range m.rows[:i+1] {
-			if r.group != last {
-				if last >= 0 {
-					line++
-				}
-				line++
-				last = r.group
-			}
-			if j < i {
-				line++
-			}
-		}
-	}
-	return line
+	return max(0, slices.IndexFunc(m.listLines(), func(l listLine) bool { return l.row == i }))
 }
 
 // listLine is one line of the list: a title, nothing, or a row.
@@ -37,6 +21,7 @@ type listLine struct {
 	blank bool
 }
 
+// listLines are the rows; each section has a title and, but for the first, an empty line above it.
 func (m *model) listLines() []listLine {
 	lines := make([]listLine, 0, len(m.rows)+int(2*inspect.Groups))
 	last := inspect.Group(-1)

@@ -180,10 +180,7 @@ func continued(p *tea.Program, out *screen) {
 func spread(changes <-chan struct{}, to ...chan struct{}) {
 	for range changes {
 		for _, c := range to {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
+			nudge(c)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (s *screen) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.again = true
-	s.nudge()
+	nudge(s.more)
 	return err
 }
 
@@ -126,13 +126,14 @@ func (s *screen) Paint(text, title string, w, h int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = frame{s.next.n + 1, w, h, text, title}
-	s.nudge()
+	nudge(s.more)
 	return s.next.n
 }
 
-func (s *screen) nudge() {
+// nudge puts a value into a channel that has room for one, unless one is there.
+func nudge(to chan<- struct{}) {
 	select {
-	case s.more <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
