@@ -51,8 +51,5 @@ func decidedBy(e operator.AuditEvent) string {
 
 // askedFor is what a call asks for in one line.
 func askedFor(e operator.AuditEvent) string {
-	if e.Asks != "" {
-		return e.Asks
-	}
-	return strings.TrimSpace(e.Tool + " " + string(e.Input))
+	return cmp.Or(e.Asks, strings.TrimSpace(e.Tool+" "+string(e.Input)))
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 
 	"waggle/internal/face/view/page"
@@ -52,10 +53,7 @@ func BudgetsPage(all []inspect.Budget) (p page.Page) {
 	}
 	t := page.Table{Head: []string{"BUDGET", "LIMIT", "SET", "USED"}}
 	for _, b := range all {
-		name := string(b.Scope)
-		if b.Member != "" {
-			name = b.Member
-		}
+		name := cmp.Or(b.Member, string(b.Scope))
 		t.Names = append(t.Names, name)
 		t.Rows = append(t.Rows, []string{name, b.Limit.String(), b.Set.String(), sentence.Spent(b.Used)})
 	}

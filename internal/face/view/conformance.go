@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 
 	"waggle/agent"
@@ -79,11 +80,7 @@ func AgentPage(t *agentcheck.Table) (p page.Page) {
 	for _, r := range t.Rows {
 		word := fmt.Sprintf("%-12s", r.Verdict)
 		mark := map[agentcheck.Verdict]page.Span{agentcheck.Yes: page.Good(word), agentcheck.No: page.Bad(word), agentcheck.Unsupported: page.Warning(word)}[r.Verdict]
-		detail := r.Detail
-		if r.Source != "" {
-			detail = r.Source
-		}
-		p.Line(page.Plain("  "), mark, page.Strong(fmt.Sprintf("%-16s", r.Line)), page.Plain("  "+detail))
+		p.Line(page.Plain("  "), mark, page.Strong(fmt.Sprintf("%-16s", r.Line)), page.Plain("  "+cmp.Or(r.Source, r.Detail)))
 	}
 	return p
 }

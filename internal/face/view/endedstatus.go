@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"waggle/internal/face/view/page"
@@ -67,11 +68,7 @@ func EndedWhen(e inspect.EndedTeam, now time.Time) string {
 
 // endedHow says what ended a team.
 func endedHow(how string) string {
-	text := map[string]string{"down": "taken down", "run": "its run was over", "deleted": "deleted", record.LeftReplaced: "another team took its name"}[how]
-	if text == "" {
-		return how
-	}
-	return text
+	return cmp.Or(map[string]string{"down": "taken down", "run": "its run was over", "deleted": "deleted", record.LeftReplaced: "another team took its name"}[how], how)
 }
 
 // LeftText says how a member left.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -156,11 +157,7 @@ func unknownType(text string) string {
 // NewsPage shows events of the members, for the lead.
 func NewsPage(news []control.News, now time.Time) (p page.Page) {
 	for _, n := range news {
-		who := string(n.Member)
-		if who == "" {
-			who = "everybody"
-		}
-		line := page.Line{page.Plain("* "), page.Strong(who), page.Plain(" "), page.Faint(page.When(n.Time, now)), page.Plain(" "), page.Warning(string(n.What))}
+		line := page.Line{page.Plain("* "), page.Strong(cmp.Or(string(n.Member), "everybody")), page.Plain(" "), page.Faint(page.When(n.Time, now)), page.Plain(" "), page.Warning(string(n.What))}
 		if n.Task != "" {
 			line = append(line, page.Plain(" task "+n.Task))
 		}

@@ -58,7 +58,7 @@ func LogPage(es []LogEntry, several bool, now time.Time) (p page.Page) {
 	for _, e := range es {
 		t.Rows = append(t.Rows, []string{page.ClockSeconds(e.Time, now), string(e.Team), e.Name, e.Kind, e.Sentence})
 	}
-	p.Table(t.WithTeam(1, several))
+	p.Table(t.WithTeam(several))
 	return p
 }
 
@@ -77,7 +77,7 @@ func RawLogPage(es []LogEntry, several bool) (p page.Page) {
 	for _, e := range es {
 		t.Rows = append(t.Rows, []string{logTime(e.LogRecord), string(e.Team), e.Name, e.Kind, decide.ShownJSON(string(e.Body))})
 	}
-	p.Table(t.WithTeam(1, several))
+	p.Table(t.WithTeam(several))
 	return p
 }
 

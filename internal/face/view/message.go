@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,11 +60,7 @@ func MessagesPage(ms []mail.StoredMessage, now time.Time) (p page.Page) {
 		if m.Ahead > 0 {
 			waits = strconv.Itoa(m.Ahead) + " ahead"
 		}
-		what := m.Entry.Summary
-		if what == "" {
-			what = m.Entry.Kind
-		}
-		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(m.Since, now), waits, what})
+		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(m.Since, now), waits, cmp.Or(m.Entry.Summary, m.Entry.Kind)})
 	}
 	p.Table(t)
 	return p

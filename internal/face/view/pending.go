@@ -26,7 +26,7 @@ func PendingPage(qs []decide.Request, several bool, now time.Time) (p page.Page)
 		}
 		t.Rows = append(t.Rows, []string{RequestID(q), q.Team, q.Member, q.Risk, page.Age(q.Asked.Time, now), status, Asks(q)})
 	}
-	p.Table(t.WithTeam(1, several))
+	p.Table(t.WithTeam(several))
 	return p
 }
 
@@ -64,7 +64,7 @@ func GroupPage(groups []decide.Group, several bool, now time.Time) (p page.Page)
 		t.Below = append(t.Below, below)
 		t.Rows = append(t.Rows, []string{id, g.Team, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), page.Age(g.Oldest.Time, now), status, about})
 	}
-	p.Table(t.WithTeam(1, several))
+	p.Table(t.WithTeam(several))
 	return p
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -114,15 +115,11 @@ func (g *recaps) add(d *inspect.Recap) {
 
 // decidedRow is an answer that the operator did not give.
 func decidedRow(n inspect.RecapDecision, now time.Time) []string {
-	why := n.Rule
-	if why == "" {
-		why = n.Reason
-	}
 	by := n.By
 	if n.Via != "" && n.Via != n.By {
 		by += " (" + n.Via + ")"
 	}
-	return []string{page.Moment(n.At, now), n.Decision + " by " + by, n.Member, n.Asks, why}
+	return []string{page.Moment(n.At, now), n.Decision + " by " + by, n.Member, n.Asks, cmp.Or(n.Rule, n.Reason)}
 }
 
 // part is rows under a title, after an empty line; nothing without rows.

@@ -303,7 +303,7 @@ func addMembers(p *page.Page, sts []*inspect.Status, whole bool, now time.Time) 
 	if len(sts) > 1 {
 		t.Names = nil // a name has another colour in another team
 	}
-	if t = t.WithTeam(0, len(sts) > 1); !whole {
+	if t = t.WithTeam(len(sts) > 1); !whole {
 		t, _, _ = t.Without("PID")
 	}
 	p.Table(t)

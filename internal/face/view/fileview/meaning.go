@@ -1,6 +1,7 @@
 package fileview
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -196,7 +197,7 @@ func (m *meaning) member(f *teamfile.File, what string, x teamfile.FileMember) {
 	m.say(what, "%s: agent %s, backend %s", x.Name, x.Agent, x.Backend)
 	if x.Worktree {
 		m.say("  in", "a new git worktree of %s", x.Cwd)
-		m.prepared(x)
+		m.preparation("    ", x.Included, x.Prepare)
 	} else {
 		m.say("  in", "%s", x.Cwd)
 	}
@@ -340,13 +341,9 @@ func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
 
 // taskDir is where a task of a member runs; a worktree is not made yet.
 func taskDir(owner teamfile.FileMember, t teamfile.FileTask) string {
-	dir := owner.Cwd
-	switch {
-	case t.Cwd == "":
-	case filepath.IsAbs(t.Cwd):
-		dir = t.Cwd
-	default:
-		dir = filepath.Join(dir, t.Cwd)
+	dir := cmp.Or(t.Cwd, owner.Cwd)
+	if t.Cwd != "" && !filepath.IsAbs(t.Cwd) {
+		dir = filepath.Join(owner.Cwd, t.Cwd)
 	}
 	switch {
 	case owner.Worktree && filepath.IsAbs(t.Cwd):

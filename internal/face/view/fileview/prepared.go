@@ -6,14 +6,8 @@ import (
 
 	"waggle/operator"
 	"waggle/operator/fresh"
-	"waggle/operator/teamfile"
 	"waggle/record"
 )
-
-// prepared says what a member's worktree gets from the checkout, and what runs in it.
-func (m *meaning) prepared(x teamfile.FileMember) {
-	m.preparation("    ", x.Included, x.Prepare)
-}
 
 // preparation says what worktrees get, and what runs in them. included are the files that
 // .worktreeinclude names.

@@ -89,15 +89,14 @@ func (p *Page) Line(spans ...Span) { *p = append(*p, Block{Line: spans}) }
 // Without is the table without a column, and the cell of all of its rows; same: they all have it.
 func (t Table) Without(head string) (rest Table, cell string, same bool) {
 	i := slices.Index(t.Head, head)
-	if i < 0 || len(t.Rows) == 0 {
+	if i < 0 {
 		return t, "", false
 	}
-	cell, same = t.Rows[0][i], true
-	rest = t
+	rest, same = t, len(t.Rows) > 0
 	rest.Head = slices.Delete(slices.Clone(t.Head), i, i+1)
 	rest.Rows = make([][]string, len(t.Rows))
 	for n, r := range t.Rows {
-		same = same && r[i] == cell
+		cell, same = r[i], same && r[i] == t.Rows[0][i]
 		rest.Rows[n] = slices.Delete(slices.Clone(r), i, i+1)
 	}
 	return rest, cell, same
@@ -106,14 +105,10 @@ func (t Table) Without(head string) (rest Table, cell string, same bool) {
 // Text adds a line of a text that is shown as it is.
 func (p *Page) Text(spans ...Span) { *p = append(*p, Block{Line: spans, AsIs: true}) }
 
-// WithTeam keeps the column that names teams when several are listed, and else leaves it out.
-func (t Table) WithTeam(column int, several bool) Table {
-	if several {
-		return t
-	}
-	t.Head = slices.Delete(slices.Clone(t.Head), column, column+1)
-	for i, r := range t.Rows {
-		t.Rows[i] = slices.Delete(r, column, column+1)
+// WithTeam keeps the column TEAM when several are listed, and else leaves it out.
+func (t Table) WithTeam(several bool) Table {
+	if !several {
+		t, _, _ = t.Without("TEAM")
 	}
 	return t
 }

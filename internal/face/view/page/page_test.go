@@ -52,11 +52,11 @@ func TestWithTeam(t *testing.T) {
 	whole := func() page.Table {
 		return page.Table{Head: []string{"A", "TEAM"}, Rows: [][]string{{"1", "x"}, {"2", "y"}}}
 	}
-	if got := whole().WithTeam(1, true); len(got.Head) != 2 || len(got.Rows[1]) != 2 {
+	if got := whole().WithTeam(true); len(got.Head) != 2 || len(got.Rows[1]) != 2 {
 		t.Errorf("several: %+v", got)
 	}
 	one := whole()
-	got := one.WithTeam(1, false)
+	got := one.WithTeam(false)
 	if !slices.Equal(got.Head, []string{"A"}) || !slices.Equal(got.Rows[1], []string{"2"}) || len(one.Head) != 2 {
 		t.Errorf("one: %+v of %+v", got, one)
 	}

@@ -1,6 +1,7 @@
 package policyview
 
 import (
+	"cmp"
 	"fmt"
 
 	"waggle/internal/face/view/page"
@@ -19,11 +20,7 @@ func JudgedPage(j *decide.Judged, every bool) (p page.Page) {
 	}
 	p.Line(first...)
 	p.Line(page.Plain("  " + j.Why))
-	who := j.As
-	if who == "" {
-		who = "the team"
-	}
-	p.Line(page.Plain(fmt.Sprintf("  for %s: mode %s, %s, risk %s, policy version %d", who, j.Mode, j.Area, j.Risk, j.Version)))
+	p.Line(page.Plain(fmt.Sprintf("  for %s: mode %s, %s, risk %s, policy version %d", cmp.Or(j.As, "the team"), j.Mode, j.Area, j.Risk, j.Version)))
 	for _, r := range j.Rules {
 		if !every && r.Match == policy.NoMatch {
 			continue

@@ -44,18 +44,11 @@ func Changed(d *results.Diff) string {
 	if d.Turn > 0 {
 		when = fmt.Sprintf("in turn %d", d.Turn)
 	}
-	s := fmt.Sprintf("%s, +%d -%d, %s", files(len(d.Files)), added, deleted, when)
+	s := fmt.Sprintf("%s, +%d -%d, %s", page.Count(len(d.Files), "file"), added, deleted, when)
 	if d.More {
 		s += ", cut"
 	}
 	return s
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 // ComparePage is a row for each member.
@@ -121,7 +114,7 @@ func MergePlanPage(m *results.MergePlan) page.Page {
 // MergedPage says what a merge did.
 func MergedPage(m *results.Merged) (p page.Page) {
 	if m.Message != "" {
-		p.Line(page.Plain("committed " + files(len(m.Files)) + ":"))
+		p.Line(page.Plain("committed " + page.Count(len(m.Files), "file") + ":"))
 		for _, l := range strings.Split(strings.TrimRight(m.Message, "\n"), "\n") {
 			p.Line(page.Faint("  | " + l))
 		}
@@ -193,7 +186,7 @@ func hooksText(m *results.Merged) string {
 // PulledPage says where a pull request is.
 func PulledPage(r *results.Pulled) (p page.Page) {
 	if r.Message != "" {
-		p.Line(page.Plain(fmt.Sprintf("committed %s: %s", files(len(r.Files)), strings.SplitN(r.Message, "\n", 2)[0])))
+		p.Line(page.Plain(fmt.Sprintf("committed %s: %s", page.Count(len(r.Files), "file"), strings.SplitN(r.Message, "\n", 2)[0])))
 	}
 	what := "has the new commits"
 	if r.Changed {
@@ -256,7 +249,7 @@ Save and leave: all comments become one message. Without a comment nothing is se
 // ReviewText is the message of a review.
 func ReviewText(d *results.Diff, cs []results.Comment) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Review of your work on %s (compared with %.12s): %s.\n", d.Branch, d.Base, comments(len(cs)))
+	fmt.Fprintf(&b, "Review of your work on %s (compared with %.12s): %s.\n", d.Branch, d.Base, page.Count(len(cs), "comment"))
 	for _, c := range cs {
 		b.WriteString("\n")
 		switch {
@@ -273,11 +266,4 @@ func ReviewText(d *results.Diff, cs []results.Comment) string {
 		b.WriteString(c.Text + "\n")
 	}
 	return b.String()
-}
-
-func comments(n int) string {
-	if n == 1 {
-		return "1 comment"
-	}
-	return fmt.Sprintf("%d comments", n)
 }

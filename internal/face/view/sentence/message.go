@@ -8,6 +8,7 @@ import (
 	"waggle/internal/face/view/page"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
 )
@@ -112,11 +113,7 @@ func networkAsked(m protocol.SandboxPermissionRequest, handle string) string {
 	if len(m.Hosts) > 0 {
 		hosts = strings.Join(m.Hosts, ", ")
 	}
-	what := "network"
-	if m.Capability != "" {
-		what = m.Capability
-	}
-	return asks(handle) + " for " + what + " to " + hosts + operator.Suffix(m.Reason)
+	return asks(handle) + " for " + cmp.Or(m.Capability, "network") + " to " + hosts + operator.Suffix(m.Reason)
 }
 
 func networkAnswer(m protocol.SandboxPermissionResponse, handle string) string {
@@ -165,11 +162,7 @@ func rules(m protocol.TeamPermissionUpdate) string {
 func ruleList(rs []protocol.PermissionRule) string {
 	var list []string
 	for _, r := range rs {
-		text := r.ToolName
-		if r.RuleContent != "" {
-			text += "(" + r.RuleContent + ")"
-		}
-		list = append(list, text)
+		list = append(list, policy.Rule{Tool: r.ToolName, Pattern: r.RuleContent}.String())
 	}
 	return strings.Join(list, ", ")
 }

@@ -1,6 +1,7 @@
 package sentence
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -30,19 +31,14 @@ func (l *LogSentences) Of(r operator.LogRecord) string {
 		l.orders, l.ruled = map[string]string{}, map[string]string{}
 	}
 	s := logSentence{r: r, l: l}
-	var text string
+	of := s.worker
 	if r.Journal == journal.Leader || r.Journal == operator.OwnJournal {
-		text = s.leader()
-	} else {
-		text = s.worker()
+		of = s.leader
 	}
-	if text == "" {
-		text = s.either()
+	if text := cmp.Or(of(), s.either()); text != "" {
+		return text
 	}
-	if text == "" {
-		text = decide.ShownJSON(string(r.Body))
-	}
-	return text
+	return decide.ShownJSON(string(r.Body))
 }
 
 // logSentence is one record that is put into words.
@@ -65,18 +61,12 @@ func (s logSentence) ref(seq uint64) string {
 func (s logSentence) sends(what string) { s.l.orders[s.ref(uint64(s.r.Seq))] = what }
 
 func (s logSentence) order(seq uint64) string {
-	if what := s.l.orders[s.ref(seq)]; what != "" {
-		return what
-	}
-	return fmt.Sprintf("record %d", seq)
+	return cmp.Or(s.l.orders[s.ref(seq)], fmt.Sprintf("record %d", seq))
 }
 
 // who is the member that the record is about.
 func (s logSentence) who() string {
-	if s.r.Member == "" {
-		return "a member"
-	}
-	return s.r.Member
+	return cmp.Or(s.r.Member, "a member")
 }
 
 // call names what rules allowed.
@@ -87,13 +77,7 @@ func (s logSentence) call(k record.Key) string {
 // request is the request that the record is about, by its handle. What rules allowed has none: it is
 // called by what it does.
 func (s logSentence) request(k record.Key) string {
-	if s.r.Request != "" {
-		return s.r.Request
-	}
-	if what := s.l.ruled[s.call(k)]; what != "" {
-		return what
-	}
-	return string(k.ID)
+	return cmp.Or(s.r.Request, s.l.ruled[s.call(k)], string(k.ID))
 }
 
 func (s logSentence) leader() string {
