@@ -153,13 +153,14 @@ type Point struct {
 
 // Tested is the result of the self-test of a sandbox.
 type Tested struct {
-	Member string // "": a directory
-	Tree   string
-	Level  record.HeldLevel
-	Why    string // why the level is not higher
-	Fix    string // the command that would permit a higher level
-	Gaps   []string
-	Points []Point
+	Member string           `json:"member"` // "": a directory
+	Tree   string           `json:"tree"`   // what commands may change
+	Level  record.HeldLevel `json:"level"`  // enforced, files only, off
+	OK     bool             `json:"passed"` // what Passed says
+	Why    string           `json:"why"`    // why the level is not higher
+	Fix    string           `json:"fix"`    // the command that would permit a higher level
+	Gaps   []string         `json:"gaps"`   // what the level does not hold
+	Points []Point          `json:"points"`
 }
 
 // Passed reports whether the level is enforced and every point passed.
@@ -174,6 +175,7 @@ func (b *Box) Tested() Tested {
 	for _, p := range b.box.Points() {
 		t.Points = append(t.Points, Point(p))
 	}
+	t.OK = t.Passed()
 	return t
 }
 
@@ -187,10 +189,10 @@ type Line struct {
 // Explained lists the access of a command.
 type Explained struct {
 	Tested
-	Command []string
-	Dir     string
-	Lines   []Line
-	Judged  *decide.Judged // the judgement of the rules; nil: without a member
+	Command operator.Nullable[string] `json:"command"`
+	Dir     string                    `json:"dir"`
+	Lines   []Line                    `json:"lines"`
+	Judged  *decide.Judged            `json:"judged"` // the judgement of the rules; nil: without a member
 }
 
 // Explain lists what a command could access in a directory, and why.

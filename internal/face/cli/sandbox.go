@@ -53,7 +53,7 @@ func sandboxTest(ctx context.Context, a *app.App) error {
 		return err
 	}
 	t := b.Tested()
-	if err := errors.Join(b.Close(), a.Give(policyview.Sandbox(t), policyview.SandboxPage(t))); err != nil {
+	if err := errors.Join(b.Close(), a.Give(t, policyview.SandboxPage(t))); err != nil {
 		return err
 	}
 	if !t.Passed() {
@@ -116,7 +116,7 @@ sandbox test with {"command","dir","lines":[{"subject","verdict","why"}],"judged
 			if err = errors.Join(err, b.Close()); err != nil {
 				return err
 			}
-			return a.Give(policyview.Reach(e), policyview.ReachPage(e))
+			return a.Give(e, policyview.ReachPage(e))
 		},
 	}
 }

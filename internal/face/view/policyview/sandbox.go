@@ -1,31 +1,13 @@
 package policyview
 
 import (
+	"cmp"
 	"strings"
 
 	"waggle/internal/face/view/page"
-	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/operator/reach"
 	"waggle/record"
 )
-
-// SandboxDocument is what a sandbox was found to hold.
-type SandboxDocument struct {
-	Member string        `json:"member"` // "": of a directory
-	Tree   string        `json:"tree"`   // what commands may change
-	Level  string        `json:"level"`  // enforced, files only, off
-	Passed bool          `json:"passed"` // it is enforced, and every point held
-	Why    string        `json:"why"`    // why there is not more
-	Fix    string        `json:"fix"`    // what would permit more
-	Gaps   []string      `json:"gaps"`   // what the level does not hold
-	Points []reach.Point `json:"points"`
-}
-
-// Sandbox is the document of a self-test.
-func Sandbox(t reach.Tested) SandboxDocument {
-	return SandboxDocument{t.Member, t.Tree, string(t.Level), t.Passed(), t.Why, t.Fix, t.Gaps, t.Points}
-}
 
 // SandboxPage has a line for each point of a self-test.
 func SandboxPage(t reach.Tested) (p page.Page) {
@@ -46,11 +28,7 @@ func sandboxHead(t reach.Tested) (p page.Page) {
 	if t.Level == record.HeldEnforced {
 		level = page.Good(string(t.Level))
 	}
-	whose := t.Member
-	if whose == "" {
-		whose = "a command here"
-	}
-	p.Line(level, page.Plain("  for "+whose+", who may change "+t.Tree))
+	p.Line(level, page.Plain("  for "+cmp.Or(t.Member, "a command here")+", who may change "+t.Tree))
 	if t.Why != "" {
 		p.Line(page.Plain("  because " + t.Why))
 	}
@@ -61,20 +39,6 @@ func sandboxHead(t reach.Tested) (p page.Page) {
 		p.Line(page.Plain("  open: " + g))
 	}
 	return p
-}
-
-// ReachDocument is what a command could do, and why.
-type ReachDocument struct {
-	SandboxDocument
-	Command operator.Nullable[string] `json:"command"`
-	Dir     string                    `json:"dir"`
-	Lines   []reach.Line              `json:"lines"`
-	Judged  *decide.Judged            `json:"judged"` // what the rules say of it; null: it is no member's
-}
-
-// Reach is the document of a command that is explained.
-func Reach(e *reach.Explained) ReachDocument {
-	return ReachDocument{Sandbox(e.Tested), e.Command, e.Dir, e.Lines, e.Judged}
 }
 
 // ReachPage says what the rules make of a command, and what it could do.

@@ -21,9 +21,9 @@ func filesOnly() reach.Tested {
 
 // The result of a sandbox's test: whose sandbox it is, the level, the gaps, and each point.
 func TestSandbox(t *testing.T) {
-	golden(t, "sandbox", policyview.Sandbox(tested()))
-	golden(t, "sandbox_files_only", policyview.Sandbox(filesOnly()))
-	golden(t, "sandbox_empty", policyview.Sandbox(reach.Tested{}))
+	golden(t, "sandbox", tested())
+	golden(t, "sandbox_files_only", filesOnly())
+	golden(t, "sandbox_empty", reach.Tested{})
 	samePage(t, "sandbox", policyview.SandboxPage(tested()))
 	samePage(t, "sandbox_files_only", policyview.SandboxPage(filesOnly()))
 }
@@ -33,8 +33,8 @@ func TestSandbox(t *testing.T) {
 func TestReach(t *testing.T) {
 	e := &reach.Explained{Tested: tested(), Command: []string{"curl", "https://example.com/"}, Dir: "/w/ann", Judged: judged(),
 		Lines: []reach.Line{{Subject: "example.com:443", Verdict: "asked", Why: "no grant covers it"}, {Subject: "/", Verdict: "read", Why: "read-only for members"}}}
-	golden(t, "reach", policyview.Reach(e))
-	golden(t, "reach_empty", policyview.Reach(&reach.Explained{}))
+	golden(t, "reach", e)
+	golden(t, "reach_empty", &reach.Explained{})
 	samePage(t, "reach", policyview.ReachPage(e))
 	samePage(t, "reach_nobody", policyview.ReachPage(&reach.Explained{Tested: filesOnly()}))
 }
