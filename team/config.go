@@ -237,25 +237,22 @@ var (
 )
 
 func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
-	text := func(key string, rule jsonobj.Rule, at func(*Member) *string) jsonobj.Field[Member] {
-		return jsonobj.Text(key, rule, at)
-	}
 	all := []jsonobj.Field[Member]{
 		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *protocol.AgentID { return &m.AgentID }),
 		jsonobj.Text("name", jsonobj.Write, func(m *Member) *protocol.MemberName { return &m.Name }),
-		text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
-		text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
-		text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
-		text("color", jsonobj.Omit, func(m *Member) *string { return &m.Color }),
+		jsonobj.Text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
+		jsonobj.Text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
+		jsonobj.Text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
+		jsonobj.Text("color", jsonobj.Omit, func(m *Member) *string { return &m.Color }),
 		jsonobj.Bool("planModeRequired", jsonobj.Keep, func(m *Member) *bool { return &m.PlanModeRequired }),
 		jsonobj.Time("joinedAt", "spawnedAt", jsonobj.Millis, func(m *Member) *time.Time { return &m.JoinedAt }),
-		text("tmuxPaneId", jsonobj.Write, func(m *Member) *string { return &m.TmuxPaneID }),
-		text("cwd", jsonobj.Write, func(m *Member) *string { return &m.Cwd }),
-		text("worktreePath", jsonobj.Omit, func(m *Member) *string { return &m.WorktreePath }),
-		text("sessionId", jsonobj.Omit, func(m *Member) *string { return &m.SessionID }),
-		text("mode", jsonobj.Omit, func(m *Member) *string { return &m.Mode }),
+		jsonobj.Text("tmuxPaneId", jsonobj.Write, func(m *Member) *string { return &m.TmuxPaneID }),
+		jsonobj.Text("cwd", jsonobj.Write, func(m *Member) *string { return &m.Cwd }),
+		jsonobj.Text("worktreePath", jsonobj.Omit, func(m *Member) *string { return &m.WorktreePath }),
+		jsonobj.Text("sessionId", jsonobj.Omit, func(m *Member) *string { return &m.SessionID }),
+		jsonobj.Text("mode", jsonobj.Omit, func(m *Member) *string { return &m.Mode }),
 		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
-		text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
+		jsonobj.Text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
 		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
 		jsonobj.Time("spawnedAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.SpawnedAt }),
 		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),

@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,11 +64,16 @@ func (c *Config) changeable() error {
 	if err != nil {
 		return nil // it is treated as a file without a version
 	}
-	newest, _ := parseVersion(SchemaVersion)
-	if less(newest, have) {
+	if newer(have) {
 		return &VersionError{c.SchemaVersion, "is newer than " + SchemaVersion + ", the newest that this program knows: the registry is read-only; use a newer waggle"}
 	}
 	return nil
+}
+
+// newer reports a version that this program does not know.
+func newer(have [3]int) bool {
+	newest, _ := parseVersion(SchemaVersion)
+	return slices.Compare(newest[:], have[:]) < 0
 }
 
 // Migrate brings a team's files to SchemaVersion, step by step: a step changes its files, then the
@@ -88,12 +94,11 @@ func (t *Team) Migrate(ctx context.Context, dry bool) (*Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	newest, _ := parseVersion(SchemaVersion)
-	if less(newest, have) {
+	if newer(have) {
 		return nil, &VersionError{c.SchemaVersion, "is newer than " + SchemaVersion + ", the newest that this program knows"}
 	}
 	for i, s := range steps {
-		if version, _ := parseVersion(s.version); !less(have, version) {
+		if version, _ := parseVersion(s.version); slices.Compare(have[:], version[:]) >= 0 {
 			continue
 		}
 		done, err := t.doStep(ctx, s, c, dry)
@@ -149,13 +154,4 @@ func parseVersion(s string) (v [3]int, err error) {
 		}
 	}
 	return v, nil
-}
-
-func less(a, b [3]int) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
 }

@@ -75,7 +75,7 @@ func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked
 	if err := os.MkdirAll(r.teams(), 0o700); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
-	sweepUnpacked(r.teams(), now)
+	sweepDirs(r.teams(), now, func(name string, old bool) bool { return old && strings.HasPrefix(name, unpacking) }) // of killed processes
 	if u.dir, err = os.MkdirTemp(r.teams(), unpacking+"*"); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
@@ -87,11 +87,6 @@ func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked
 
 // unpacking begins the names of directories into which backups are unpacked.
 const unpacking = ".restore-"
-
-// sweepUnpacked removes what killed processes left an hour ago.
-func sweepUnpacked(parent string, now time.Time) {
-	sweepDirs(parent, now, func(name string, old bool) bool { return old && strings.HasPrefix(name, unpacking) })
-}
 
 // Close removes what was not placed, and the directories that were made for it and have
 // stayed empty.
