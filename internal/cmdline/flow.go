@@ -17,14 +17,19 @@ type flow struct {
 
 func (f flow) and(o flow) flow { return flow{f.heard || o.heard, f.file || o.file, f.code || o.code} }
 
-// flowsTo notes where the output of commands goes, and of those inside them.
-func flowsTo(all []Command, to flow) {
+// each visits commands, and those inside them.
+func each(all []Command, visit func(*Command)) {
 	for i := range all {
-		all[i].flow = all[i].flow.and(to)
+		visit(&all[i])
 		if all[i].Inner != nil {
-			flowsTo(all[i].Inner.Commands, to)
+			each(all[i].Inner.Commands, visit)
 		}
 	}
+}
+
+// flowsTo notes where the output of commands goes, and of those inside them.
+func flowsTo(all []Command, to flow) {
+	each(all, func(c *Command) { c.flow = c.flow.and(to) })
 }
 
 // anyTime is behind every statement.
@@ -32,25 +37,16 @@ const anyTime = math.MaxInt
 
 // happens notes that commands may run as early as behind one statement and as late as at another, those inside them too.
 func happens(all []Command, first, last int) {
-	for i := range all {
-		all[i].first, all[i].last = min(all[i].first, first), max(all[i].last, last)
-		if all[i].Inner != nil {
-			happens(all[i].Inner.Commands, first, last)
-		}
-	}
+	each(all, func(c *Command) { c.first, c.last = min(c.first, first), max(c.last, last) })
 }
 
 // stands places the commands of a text that another command runs: they come in any order.
 func stands(all []Command, first, last int) {
-	for i := range all {
-		all[i].first = first
-		if all[i].last != anyTime {
-			all[i].last = last
+	each(all, func(c *Command) {
+		if c.first = first; c.last != anyTime {
+			c.last = last
 		}
-		if all[i].Inner != nil {
-			stands(all[i].Inner.Commands, first, last)
-		}
-	}
+	})
 }
 
 // into is where the input of commands goes.
