@@ -56,7 +56,10 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	if runtime.GOOS != "linux" {
 		return Support{Level: Off, Why: "waggle has no sandbox for " + runtime.GOOS}
 	}
-	s := fallback(relay.LandlockABI())
+	s := Support{Level: FilesOnly}
+	if relay.LandlockABI() == 0 {
+		s = Support{Level: Off, Why: "this kernel has no Landlock, or it is not enabled at boot (lsm=landlock,…)"}
+	}
 	if k.Bwrap == "" {
 		s.Why, s.Fix = joinWhy("bubblewrap is not installed", s.Why), "install the package bubblewrap"
 		return s
@@ -92,14 +95,6 @@ func joinWhy(a, b string) string {
 		return a
 	}
 	return a + "; " + b
-}
-
-// fallback is the highest level without namespaces.
-func fallback(abi int) Support {
-	if abi == 0 {
-		return Support{Level: Off, Why: "this kernel has no Landlock, or it is not enabled at boot (lsm=landlock,…)"}
-	}
-	return Support{Level: FilesOnly}
 }
 
 // advise names the kernel setting that forbids namespaces, and the command that permits them. read

@@ -169,19 +169,9 @@ func (d *door) signal(s syscall.Signal) error {
 	return relay.WriteNote(d.conn, relay.Note{Signal: int(s)}, nil)
 }
 
-// cpu is the processor time of a command that has ended; 0: unknown.
-func (d *door) cpu() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ended == nil {
-		return 0
-	}
-	return d.ended.CPU
-}
-
 // close closes the socket and the connections of the call and returns how the command ended; nil:
-// unknown.
-func (d *door) close() (exit *spawn.Exit, came bool, err error) {
+// unknown. cpu is its processor time then.
+func (d *door) close() (exit *spawn.Exit, cpu time.Duration, came bool, err error) {
 	d.l.Close()
 	d.mu.Lock()
 	if d.proxy != nil {
@@ -191,10 +181,10 @@ func (d *door) close() (exit *spawn.Exit, came bool, err error) {
 	d.wg.Wait()
 	_ = os.RemoveAll(d.dir) // an empty directory; the next start of the member removes it
 	if d.ended != nil {
-		exit = &spawn.Exit{Code: d.ended.Code}
+		exit, cpu = &spawn.Exit{Code: d.ended.Code}, d.ended.CPU
 		if d.ended.Signal > 0 {
 			exit.Signal = syscall.Signal(d.ended.Signal).String()
 		}
 	}
-	return exit, d.knock, d.err
+	return exit, cpu, d.knock, d.err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"waggle/internal/sandbox/relay"
+	"waggle/spawn"
 )
 
 // Paths inside the sandbox.
@@ -15,47 +16,27 @@ const (
 	proxyPort = 3128
 )
 
-// Launch is one command to run.
-type Launch struct {
-	Argv    []string
-	Dir     string // an existing directory that is visible inside
-	Environ []string
-	Door    string // the socket of this call
-	Network bool   // there is a proxy
-}
-
-// Plan is the command line and environment that start a call.
-type Plan struct {
-	Argv []string
-	Env  []string
-}
-
-// plan writes the command line that runs a call in the sandbox. Its result depends only on its
-// arguments: Look has read the machine.
-func (p Profile) plan(k Kit, m Machine, l Level, c Launch) (Plan, error) {
+// plan writes the command line and the environment that run a call in the sandbox. door is the socket of this call, and
+// network says that there is a proxy. Its result depends only on its arguments: Look has read the machine.
+func (p Profile) plan(k Kit, m Machine, l Level, c spawn.Command, door string, network bool) (argv, env []string, err error) {
 	if len(c.Argv) == 0 {
-		return Plan{}, errors.New("sandbox: no command")
+		return nil, nil, errors.New("sandbox: no command")
 	}
 	mounts, err := p.mounts(m)
 	if err != nil {
-		return Plan{}, err
+		return nil, nil, err
 	}
-	switch l {
-	case Enforced:
-		return p.enforced(k, m, mounts, c)
-	case FilesOnly:
-		return p.filesOnly(k, m, c)
+	if l == FilesOnly {
+		return p.filesOnly(k, m, c, door)
 	}
-	return Plan{Argv: c.Argv, Env: c.Environ}, nil
+	return p.enforced(k, m, mounts, c, door, network)
 }
 
-func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Launch) (Plan, error) {
-	cfg := relay.Config{UnixSockets: p.UnixSockets, Limits: p.Limits, Argv: c.Argv}
-	argv := append([]string{k.Bwrap}, namespaceFlags()...)
-	if c.Door != "" { // the relay stays, as process 1, which nothing inside can end
-		argv = append(argv, "--as-pid-1")
-	}
-	argv = append(argv, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c spawn.Command, door string, network bool) (argv, env []string, err error) {
+	cfg := relay.Config{Door: insideDoor, UnixSockets: p.UnixSockets, Limits: p.Limits, Argv: c.Argv, Mounts: swappable(m, mounts)}
+	argv = append([]string{k.Bwrap}, namespaceFlags()...)
+	// The relay stays, as process 1, which nothing inside can end.
+	argv = append(argv, "--as-pid-1", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 	var sealed []string // directories that become read-only after the mounts in them
 	for _, mt := range mounts {
 		argv = append(argv, p.mount(k, mounts, mt)...)
@@ -66,26 +47,16 @@ func (p Profile) enforced(k Kit, m Machine, mounts []Mount, c Launch) (Plan, err
 			sealed = append(sealed, mt.Path)
 		}
 	}
-	cfg.Mounts = swappable(m, mounts)
-	argv = append(argv, "--ro-bind", k.Relay, insideRelay)
-	if c.Door != "" {
-		argv = append(argv, "--bind", c.Door, insideDoor)
-		cfg.Door = insideDoor
-	}
+	argv = append(argv, "--ro-bind", k.Relay, insideRelay, "--bind", door, insideDoor)
 	for _, path := range append(sealed, "/dev") {
 		argv = append(argv, "--remount-ro", path)
 	}
-	port := 0
-	if c.Network && c.Door != "" {
-		port = proxyPort
+	if network {
+		cfg.Proxy = proxyPort
 	}
-	cfg.Proxy = port
 	args, err := cfg.Args()
-	if err != nil {
-		return Plan{}, err
-	}
 	argv = append(argv, "--chdir", c.Dir, "--", insideRelay, relay.Subcommand)
-	return Plan{Argv: append(argv, args...), Env: environ(c.Environ, p, insideRelay, port)}, nil
+	return append(argv, args...), environ(c.Env, p, insideRelay, cfg.Proxy), err
 }
 
 // namespaceFlags are the arguments of bubblewrap that are the same in every call.
@@ -124,17 +95,14 @@ func (p Profile) mount(k Kit, all []Mount, mt Mount) []string {
 }
 
 // filesOnly runs the relay without namespaces: Landlock enforces what it can.
-func (p Profile) filesOnly(k Kit, m Machine, c Launch) (Plan, error) {
-	cfg := relay.Config{Door: c.Door, UnixSockets: p.UnixSockets, Limits: p.Limits, Landlock: true, Argv: c.Argv,
+func (p Profile) filesOnly(k Kit, m Machine, c spawn.Command, door string) (argv, env []string, err error) {
+	cfg := relay.Config{Door: door, UnixSockets: p.UnixSockets, Limits: p.Limits, Landlock: true, Argv: c.Argv,
 		Writable: p.Writable, Readable: append([]string{k.Relay}, m.Open...)}
-	env := environ(c.Environ, p, k.Relay, 0)
+	env = environ(c.Env, p, k.Relay, 0)
 	if p.Tmp != "" {
 		cfg.Writable = append([]string{p.Tmp}, cfg.Writable...)
 		env = setEnv(env, "TMPDIR", p.Tmp)
 	}
 	args, err := cfg.Args()
-	if err != nil {
-		return Plan{}, err
-	}
-	return Plan{Argv: append([]string{k.Relay, relay.Subcommand}, args...), Env: env}, nil
+	return append([]string{k.Relay, relay.Subcommand}, args...), env, err
 }

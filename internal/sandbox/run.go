@@ -130,12 +130,10 @@ func (s Sandbox) prepare(profile Profile, machine Machine, c spawn.Command) (*Re
 	}
 	s.Used.begin(own)
 	r := &Ready{door: d, group: own, used: s.Used}
-	plan, err := profile.plan(s.Kit, machine, s.Level, Launch{Argv: c.Argv, Dir: c.Dir, Environ: c.Env, Door: d.Path, Network: network != nil})
-	if err != nil {
+	if r.Argv, r.Env, err = profile.plan(s.Kit, machine, s.Level, c, d.Path, network != nil); err != nil {
 		_, _ = r.Close() // the relay has not connected
 		return nil, err
 	}
-	r.Argv, r.Env = plan.Argv, plan.Env
 	return r, nil
 }
 
@@ -158,8 +156,8 @@ func (r *Ready) Close() (*spawn.Exit, error) {
 	if r.door == nil {
 		return nil, nil
 	}
-	told, came, err := r.door.close()
-	r.used.end(r.door.cpu())
+	told, cpu, came, err := r.door.close()
+	r.used.end(cpu)
 	_ = r.group.remove() // an empty group that remains is harmless; FindGroups removes it
 	switch {
 	case err != nil:

@@ -44,8 +44,7 @@ const (
 
 // Config is the configuration of the relay.
 type Config struct {
-	// Door is the socket of the program outside. "": there is none; then the command
-	// replaces the relay, and there is no proxy.
+	// Door is the socket of the program outside.
 	Door string `json:"door,omitempty"`
 	// Proxy is the port of 127.0.0.1 on which the command finds the proxy. 0: none.
 	Proxy int `json:"proxy,omitempty"`

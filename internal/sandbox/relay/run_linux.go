@@ -70,10 +70,6 @@ func runApart(c Config, environ []string) (int, error) {
 	if err := confine(c); err != nil {
 		return CodeFailed, d.failed(err)
 	}
-	if d == nil {
-		err := unix.Exec(path, c.Argv, environ)
-		return CodeUnstartable, fmt.Errorf("%s: %w", c.Argv[0], err)
-	}
 	return d.supervise(path, c.Argv, environ)
 }
 
@@ -105,11 +101,7 @@ func closeListed() error {
 type door struct{ conn *net.UnixConn }
 
 // knock connects to the door, sends the listening socket for the proxy and waits for the note Go.
-// Without a door it returns nil.
 func knock(c Config) (*door, error) {
-	if c.Door == "" {
-		return nil, nil
-	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: c.Door, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("reach the program outside: %w", err)
@@ -151,10 +143,8 @@ func (d *door) failed(err error) error { return d.unstarted(CodeFailed, err) }
 
 // unstarted tells the program outside why the command was not started.
 func (d *door) unstarted(code int, err error) error {
-	if d != nil {
-		_ = WriteNote(d.conn, Note{Err: err.Error(), Code: code}, nil) // the program outside may have ended
-		d.conn.Close()
-	}
+	_ = WriteNote(d.conn, Note{Err: err.Error(), Code: code}, nil) // the program outside may have ended
+	d.conn.Close()
 	return err
 }
 
