@@ -48,14 +48,11 @@ func (m *model) startEdit() tea.Cmd {
 	q := m.open()
 	switch {
 	case q == nil:
-		m.flash = "nothing to answer here"
-		return nil
+		return m.say("nothing to answer here")
 	case !editable(*q):
-		m.flash = "only the input of a tool call can be edited"
-		return nil
+		return m.say("only the input of a tool call can be edited")
 	case m.edit == nil:
-		m.flash = "there is no editor"
-		return nil
+		return m.say("there is no editor")
 	}
 	of := *q
 	text, name := inputText(of)
@@ -104,11 +101,9 @@ func (m *model) edited(msg editedMsg) tea.Cmd {
 	}
 	switch {
 	case err != nil:
-		m.flash = "nothing was decided: " + m.explain(err)
-		return nil
+		return m.say("nothing was decided: " + m.explain(err))
 	case input == "":
-		m.flash = "the input is as it was"
-		return nil
+		return m.say("the input is as it was")
 	}
 	return func() tea.Msg {
 		as, err := m.src.Changed(m.ctx, msg.of, input)

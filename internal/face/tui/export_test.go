@@ -165,9 +165,9 @@ func (p *Player) Wheel(x, y int)    { p.send(tea.MouseWheelMsg{X: x, Y: y, Butto
 
 // Ask and Man replace what is shown.
 func (p *Player) Ask(qs ...decide.Request) {
-	p.send(requestsMsg{asks: append([]decide.Request{}, qs...)})
+	p.send(requestsMsg{got: append([]decide.Request{}, qs...)})
 }
-func (p *Player) Man(c Crew) { p.send(crewMsg{crew: c}) }
+func (p *Player) Man(c Crew) { p.send(crewMsg{got: c}) }
 
 // Stand replaces the requests, and lets them stand for a second.
 func (p *Player) Stand(qs ...decide.Request) {
@@ -195,7 +195,7 @@ func (p *Player) Keyed(settings map[string][]string) error {
 }
 
 // Over replaces what has ended and what is kept.
-func (p *Player) Over(d ...Done) { p.send(doneMsg{done: d}) }
+func (p *Player) Over(d ...Done) { p.send(doneMsg{got: d}) }
 
 // Count replaces the numbers of lines.
 func (p *Player) Count(l map[MemberKey]Lines) { p.send(seldomMsg{got: Seldom{Lines: l}}) }
@@ -256,7 +256,7 @@ func Thousand(src Source, qs []decide.Request) *Player {
 	p := &Player{msgs: make(chan tea.Msg), done: make(chan struct{}), paint: &painted{}}
 	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Painter: p.paint})
 	p.m.Update(tea.WindowSizeMsg{Width: 300, Height: 80})
-	p.m.Update(requestsMsg{asks: qs})
+	p.m.Update(requestsMsg{got: qs})
 	return p
 }
 
@@ -266,7 +266,7 @@ func (p *Player) Down() {
 }
 
 func (p *Player) Load(qs []decide.Request) {
-	p.m.Update(requestsMsg{asks: qs})
+	p.m.Update(requestsMsg{got: qs})
 }
 
 // Beat lets the model look at the clock, with no other event.

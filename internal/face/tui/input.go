@@ -92,8 +92,7 @@ func (m *model) typed(k tea.KeyPressMsg, now time.Time, since time.Duration) tea
 		return nil
 	case "enter":
 		if since < ask.Settle {
-			m.flash = "not taken: one key at a time"
-			return nil
+			return m.say("not taken: one key at a time")
 		}
 		return m.enter(now)
 	}
@@ -133,8 +132,7 @@ func (m *model) enter(now time.Time) tea.Cmd {
 		return m.act(in.act, nil)
 	case forMessage, forTask:
 		if text == "" {
-			m.flash = "it is empty: Esc leaves it"
-			return nil
+			return m.say("it is empty: Esc leaves it")
 		}
 		in.act.Text = text
 		return m.act(in.act, nil)
@@ -147,8 +145,7 @@ func (m *model) enter(now time.Time) tea.Cmd {
 func (m *model) enterAnswer(in input, text string, now time.Time) tea.Cmd {
 	if in.stands != m.stand.what || !m.stand.armed(now) {
 		m.mode, m.line = m.was, input{}
-		m.flash = "nothing was decided: what is shown has changed, read it again"
-		return nil
+		return m.say("nothing was decided: what is shown has changed, read it again")
 	}
 	q := in.act.Requests[0]
 	switch {
@@ -159,8 +156,7 @@ func (m *model) enterAnswer(in input, text string, now time.Time) tea.Cmd {
 		m.line.text = nil
 		return nil
 	case in.purpose == forWords && text == "":
-		m.flash = "an answer needs words: Esc leaves it, " + m.keyOf(cmdDeny) + " says that there is none"
-		return nil
+		return m.say("an answer needs words: Esc leaves it, " + m.keyOf(cmdDeny) + " says that there is none")
 	case in.purpose == forWords:
 		in.act.Words = append(in.act.Words, text)
 		if n := len(in.act.Words); n < len(q.Questions) {

@@ -406,8 +406,7 @@ func (m *model) takeOver() tea.Cmd {
 	case !ok:
 		return nil
 	case m.take == nil, m.selected().member != nil && m.selected().member.Conversation == nil: // not read yet: take says it
-		m.flash = a.Member + " has no session that a client of your own could go on with"
-		return nil
+		return m.say(a.Member + " has no session that a client of your own could go on with")
 	}
 	return m.take(a.Team, a.Member, func(err error) tea.Msg { return tookMsg{a.Member, err} })
 }

@@ -21,16 +21,17 @@ import (
 
 // What the model is told.
 type (
-	requestsMsg struct {
-		asks []decide.Request
-		err  error
+	// loaded is what a reader of the Source has got.
+	loaded[T any] struct {
+		got T
+		err error
 	}
-	crewMsg struct {
-		crew Crew
-		err  error
-	}
-	saidMsg struct{ last map[MemberKey]string } // a member has written, or a record is new
-	pageMsg struct {
+	requestsMsg = loaded[[]decide.Request]
+	crewMsg     = loaded[Crew]
+	seldomMsg   = loaded[Seldom]
+	doneMsg     = loaded[[]Done]
+	saidMsg     struct{ last map[MemberKey]string } // a member has written, or a record is new
+	pageMsg     struct {
 		page  Page
 		paper Paper
 		err   error
@@ -40,17 +41,9 @@ type (
 		diff string
 		err  error
 	}
-	seldomMsg struct {
-		got Seldom
-		err error
-	}
 	fateMsg struct {
 		of   string // the key of a request
 		fate decide.Fate
-		err  error
-	}
-	doneMsg struct {
-		done []Done
 		err  error
 	}
 	newsMsg struct {
@@ -222,7 +215,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.takeFate(msg)
 	case doneMsg:
 		if msg.err == nil {
-			m.done = msg.done
+			m.done = msg.got
 			m.list()
 		}
 	case seldomMsg:
@@ -326,11 +319,11 @@ func (m *model) takeRequests(msg requestsMsg) tea.Cmd {
 	if m.trouble = ""; msg.err != nil {
 		m.trouble = m.explain(msg.err)
 	}
-	if msg.asks == nil && msg.err != nil {
+	if msg.got == nil && msg.err != nil {
 		return nil
 	}
 	first, before := !m.loaded && m.stand.key.IsZero(), m.asks
-	m.asks, m.loaded = msg.asks, true
+	m.asks, m.loaded = msg.got, true
 	if m.list(); first {
 		m.cursor = 0 // nobody has chosen a member yet
 		m.tab = m.tabFor(m.tab)
@@ -381,7 +374,7 @@ func (m *model) takeCrew(msg crewMsg) {
 		m.trouble = m.explain(msg.err)
 		return
 	}
-	m.crew, m.moved = msg.crew, true
+	m.crew, m.moved = msg.got, true
 	m.list()
 }
 
@@ -595,6 +588,12 @@ func (m *model) act(a Act, keys []string) tea.Cmd {
 		lines, err := m.src.Do(m.ctx, a)
 		return didMsg{keys, a, lines, err}
 	}
+}
+
+// say tells the person something, and does nothing else.
+func (m *model) say(text string) tea.Cmd {
+	m.flash = text
+	return nil
 }
 
 // took says that the client of a session has ended. What it wrote has been read.

@@ -134,8 +134,7 @@ func (m *model) commented(text string) {
 func (m *model) send() tea.Cmd {
 	v, r := m.reviewed(), m.selected()
 	if v == nil || len(v.comments) == 0 {
-		m.flash = "there is no comment: " + m.keyOf(cmdComment) + " on a line of the tab Diff makes one"
-		return nil
+		return m.say("there is no comment: " + m.keyOf(cmdComment) + " on a line of the tab Diff makes one")
 	}
 	return m.act(Act{Verb: Review, Team: r.team(), Member: r.name(), Diff: v.paper.Diff, Comments: maps.Clone(v.comments)}, nil)
 }

@@ -66,14 +66,11 @@ func (m *model) startRules() tea.Cmd {
 	q := m.open()
 	switch {
 	case q == nil:
-		m.flash = "nothing to answer here"
-		return nil
+		return m.say("nothing to answer here")
 	case q.Team == decide.SessionTeam:
-		m.flash = "a session is in no team: its rules are made on the command line"
-		return nil
+		return m.say("a session is in no team: its rules are made on the command line")
 	case !ruled(*q):
-		m.flash = "no rule should allow this one"
-		return nil
+		return m.say("no rule should allow this one")
 	}
 	m.mode, m.rules = ruling, ruleChoice{asked: *q, list: q.Suggest, of: map[string]decide.Suggestion{}}
 	asked := *q

@@ -95,34 +95,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	changes, output := o.Watch(ctx)
 	start(func() { spread(changes, requests, crew, others, done) })
 	start(func() { again(ctx, output, lively, o.Now, func() { p.Send(saidMsg{o.Source.Said()}) }) })
-	start(func() {
-		again(ctx, requests, quick, o.Now, func() {
-			asks, err := o.Source.Requests(ctx)
-			p.Send(requestsMsg{asks, err})
-		})
-	})
-	start(func() {
-		again(ctx, crew, steady, o.Now, func() {
-			c, err := o.Source.Crew(ctx)
-			p.Send(crewMsg{c, err})
-		})
-	})
-	start(func() {
-		again(ctx, others, seldom, o.Now, func() {
-			got, err := o.Source.Seldom(ctx)
-			p.Send(seldomMsg{got, err})
-		})
-	})
+	start(func() { again(ctx, requests, quick, o.Now, load(ctx, p, o.Source.Requests)) })
+	start(func() { again(ctx, crew, steady, o.Now, load(ctx, p, o.Source.Crew)) })
+	start(func() { again(ctx, others, seldom, o.Now, load(ctx, p, o.Source.Seldom)) })
 	start(func() {
 		select { // the rows of what runs come first
 		case <-ctx.Done():
 			return
 		case <-time.After(doneAfter):
 		}
-		again(ctx, done, rare, o.Now, func() {
-			d, err := o.Source.Done(ctx)
-			p.Send(doneMsg{d, err})
-		})
+		again(ctx, done, rare, o.Now, load(ctx, p, o.Source.Done))
 	})
 	_, err = p.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
@@ -203,6 +185,14 @@ var (
 
 // doneAfter is how long after its start the screen reads first what has ended.
 const doneAfter = time.Second
+
+// load gets something, and tells the program.
+func load[T any](ctx context.Context, p *tea.Program, get func(context.Context) (T, error)) func() {
+	return func() {
+		got, err := get(ctx)
+		p.Send(loaded[T]{got, err})
+	}
+}
 
 // again calls load at its pace until ctx ends.
 func again(ctx context.Context, changes <-chan struct{}, p pace, now func() time.Time, load func()) {

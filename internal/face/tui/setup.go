@@ -70,7 +70,8 @@ func (m *model) setupKey(c command, now time.Time, since time.Duration) tea.Cmd 
 		}
 		m.answer(a, s.keys, now, since)
 	case cmdBack:
-		m.dropSetup()
+		m.flash = "nothing was started: " + s.task()
+		m.mode, m.setups = browsing, m.setups[1:]
 	case cmdPage:
 		m.readOn()
 	case cmdPageUp:
@@ -83,10 +84,4 @@ func (m *model) setupKey(c command, now time.Time, since time.Duration) tea.Cmd 
 		m.flash = m.setupHint()
 	}
 	return nil
-}
-
-// dropSetup starts nothing.
-func (m *model) dropSetup() {
-	m.flash = "nothing was started: " + m.setups[0].task()
-	m.mode, m.setups = browsing, m.setups[1:]
 }

@@ -330,14 +330,9 @@ func addDead(p *page.Page, st *inspect.Status, m inspect.MemberStatus) {
 	}
 	line := page.Line{page.Warning(text)}
 	if m.Stays {
-		line = append(line, page.Plain("  "), page.WholeStep(resumeOf(st)))
+		line = append(line, page.Plain("  "), page.WholeStep(operator.Next{Step: operator.NextResumeTeam, Team: protocol.TeamName(st.Team)}))
 	}
 	p.Line(line...)
-}
-
-// resumeOf brings the dead members of a team back.
-func resumeOf(st *inspect.Status) operator.Next {
-	return operator.Next{Step: operator.NextResumeTeam, Team: protocol.TeamName(st.Team)}
 }
 
 // addRemarks adds the budget of a member; whole: its worktree and its usage too.

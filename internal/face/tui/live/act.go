@@ -49,7 +49,8 @@ func (l *Source) Do(ctx context.Context, a tui.Act) ([]string, error) {
 }
 
 func (l *Source) assign(ctx context.Context, a tui.Act) (string, error) {
-	res, err := board.Of(l.op).AddTask(ctx, protocol.TeamName(a.Team), board.NewTask{Subject: firstLine(a.Text), Description: a.Text, Owner: protocol.MemberName(a.Member), Typed: true})
+	subject, _, _ := strings.Cut(a.Text, "\n")
+	res, err := board.Of(l.op).AddTask(ctx, protocol.TeamName(a.Team), board.NewTask{Subject: subject, Description: a.Text, Owner: protocol.MemberName(a.Member), Typed: true})
 	if err != nil {
 		return "", err
 	}
@@ -89,11 +90,6 @@ func (l *Source) merged(ctx context.Context, a tui.Act) ([]string, error) {
 		lines = append(lines, strings.Split(strings.TrimSpace(c.Tail), "\n")...)
 	}
 	return lines, err
-}
-
-func firstLine(text string) string {
-	first, _, _ := strings.Cut(text, "\n")
-	return first
 }
 
 func (l *Source) send(ctx context.Context, a tui.Act) (string, error) {
