@@ -205,6 +205,26 @@ func removeLocks(dir string) {
 	}
 }
 
+// moveDir moves a directory, or a link, perhaps to another file system: it is never in neither.
+func moveDir(parent, name, to string) error {
+	from := filepath.Join(parent, name)
+	if err := os.Rename(from, to); err == nil || !foreignDevice(err) {
+		return err
+	}
+	if !isDir(from) {
+		return fmt.Errorf("%s is not a directory: move it away", from)
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := copyTree(root, name, to); err != nil {
+		return err
+	}
+	return root.RemoveAll(name)
+}
+
 // copyTree copies a directory below root, whole or not at all.
 func copyTree(root *os.Root, from, to string) error {
 	part := to + ".part"

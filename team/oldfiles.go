@@ -2,7 +2,6 @@ package team
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,22 +31,10 @@ func (t *Team) putFilesAway(name protocol.MemberName) (string, error) {
 		return "", err
 	}
 	place := freePath(t.archiveStem(name), "")
-	// A link is moved as a link.
-	if err := os.Rename(dir, place); err == nil || !foreignDevice(err) {
-		return place, err
-	}
-	if !left.IsDir() {
-		return "", fmt.Errorf("%s is not a directory: move it away", dir)
-	}
-	home, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
+	if err := moveDir(filepath.Dir(dir), string(name), place); err != nil {
 		return "", err
 	}
-	defer home.Close()
-	if err := copyTree(home, string(name), place); err != nil {
-		return "", errors.Join(err, os.RemoveAll(place)) // made by us just now
-	}
-	return place, home.RemoveAll(string(name))
+	return place, nil
 }
 
 // holdsFiles reports a directory that has more in it than empty directories.

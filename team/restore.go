@@ -165,17 +165,9 @@ func (c *Config) rename(from, to protocol.TeamName) {
 // KeepState moves the part of the backup that was the team's STATE to dir, which must not exist,
 // for people to read; false when the backup has none.
 func (u *Unpacked) KeepState(dir string) (kept bool, err error) {
-	from := u.part(stateName)
-	if !isDir(from) {
+	if !isDir(u.part(stateName)) {
 		return false, nil
 	}
-	if err := os.Rename(from, dir); err == nil || !foreignDevice(err) {
-		return err == nil, err
-	}
-	home, err := os.OpenRoot(u.dir)
-	if err != nil {
-		return false, err
-	}
-	defer home.Close()
-	return true, copyTree(home, stateName, dir)
+	err = moveDir(u.dir, stateName, dir)
+	return err == nil, err
 }

@@ -35,10 +35,8 @@ const maxDefinition = 128 << 10
 
 // Definition is an agent definition as it was read.
 type Definition struct {
-	Name   string `json:"name"`
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-	Data   string `json:"data"` // the file
+	record.Definition
+	Data string `json:"data"` // the file
 
 	model, prompt  string
 	tools, without []string
@@ -159,7 +157,7 @@ func (m *FileMember) take(d *Definition) error {
 		return &operator.Error{Kind: operator.Usage, Op: "type", Msg: fmt.Sprintf("%s: %v", d.Path, err)}
 	}
 	m.Prompt, m.Model = s.Prompt, s.Model
-	m.Definition = &record.Definition{Name: d.Name, Path: d.Path, SHA256: d.SHA256}
+	m.Definition = &d.Definition
 	return nil
 }
 
@@ -220,7 +218,7 @@ func readDefinition(name, path string, data []byte) (*Definition, error) {
 	bad := func(format string, args ...any) (*Definition, error) {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "type", Msg: path + ": " + fmt.Sprintf(format, args...)}
 	}
-	d := &Definition{Name: name, Path: path, SHA256: record.HashText(string(data)), Data: string(data)}
+	d := &Definition{Definition: record.Definition{Name: name, Path: path, SHA256: record.HashText(string(data))}, Data: string(data)}
 	text := strings.TrimPrefix(strings.ReplaceAll(string(data), "\r\n", "\n"), byteOrderMark)
 	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---")
 	if !strings.HasPrefix(text, "---\n") || !ok || body != "" && body[0] != '\n' {
