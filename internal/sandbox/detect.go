@@ -51,7 +51,10 @@ func setting(name string) string {
 
 func (k Kit) detect(ctx context.Context, setting func(name string) string, uid int) Support {
 	if runtime.GOOS == "darwin" {
-		return detectMac(os.Stat)
+		if _, err := os.Stat(sandboxExec); err != nil {
+			return Support{Level: Off, Why: sandboxExec + " is not there: " + err.Error()}
+		}
+		return Support{Level: Enforced}
 	}
 	if runtime.GOOS != "linux" {
 		return Support{Level: Off, Why: "waggle has no sandbox for " + runtime.GOOS}
@@ -111,14 +114,6 @@ func advise(read func(name string) string, uid int) (why, fix string) {
 	}
 	return "the kernel, or the container around this program, forbids namespaces",
 		"start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or run waggle outside of it"
-}
-
-// detectMac checks that the program that applies profiles exists.
-func detectMac(stat func(string) (os.FileInfo, error)) Support {
-	if _, err := stat(sandboxExec); err != nil {
-		return Support{Level: Off, Why: sandboxExec + " is not there: " + err.Error()}
-	}
-	return Support{Level: Enforced}
 }
 
 // Gaps lists the promises that a level does not enforce. No face may show one of them as enforced.
