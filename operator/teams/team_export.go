@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/protocol"
@@ -20,18 +21,18 @@ import (
 // TeamExport is a team with its members, messages and tasks, for reading. The first four keys are
 // those of seed 002's export.
 type TeamExport struct {
-	Team          string
-	Created       time.Time
-	ActiveMembers []protocol.MemberName
-	TotalMembers  int
-	Description   string
-	Dialect       string
-	Layout        string
-	SchemaVersion string
-	Members       []TeamMember
-	Mailboxes     []TeamMailbox
-	Tasks         []TeamTask
-	Problems      []string // what could not be read
+	Team          string                                 `json:"team"`
+	Created       string                                 `json:"created"`
+	ActiveMembers operator.Nullable[protocol.MemberName] `json:"active_members"`
+	TotalMembers  int                                    `json:"total_members"`
+	Description   string                                 `json:"description"`
+	Dialect       string                                 `json:"dialect"`
+	Layout        string                                 `json:"layout"`
+	SchemaVersion string                                 `json:"schema_version"`
+	Members       []TeamMember                           `json:"members"`
+	Mailboxes     []TeamMailbox                          `json:"mailboxes"`
+	Tasks         []TeamTask                             `json:"tasks"`
+	Problems      []string                               `json:"problems"` // what could not be read
 }
 
 // TeamMember is one member.
@@ -74,7 +75,7 @@ func (o Operator) ExportTeam(ctx context.Context, name protocol.TeamName) (*Team
 		return nil, err
 	}
 	c := tv.Config
-	e := &TeamExport{Team: string(name), Created: c.CreatedAt, ActiveMembers: tv.Active(), TotalMembers: len(c.Members),
+	e := &TeamExport{Team: string(name), Created: protocol.FormatTime(c.CreatedAt), ActiveMembers: tv.Active(), TotalMembers: len(c.Members),
 		Description: c.Description, Dialect: string(c.Dialect()), Layout: tv.Layout, SchemaVersion: c.SchemaVersion,
 		Members: []TeamMember{}, Mailboxes: []TeamMailbox{}, Tasks: []TeamTask{}, Problems: append([]string{}, c.Problems()...)}
 	for _, m := range c.Members {

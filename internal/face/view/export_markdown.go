@@ -20,7 +20,7 @@ func ExportMarkdown(e *teams.TeamExport) string {
 	if e.Description != "" {
 		p("%s\n", inline(e.Description))
 	}
-	p("Created %s, %s dialect, %d of %d members present.\n", protocol.FormatTime(e.Created), e.Dialect, len(e.ActiveMembers), e.TotalMembers)
+	p("Created %s, %s dialect, %d of %d members present.\n", e.Created, e.Dialect, len(e.ActiveMembers), e.TotalMembers)
 	p("## Members\n")
 	p("| member | type | model | colour | backend | joined | left |\n|---|---|---|---|---|---|---|")
 	for _, m := range e.Members {

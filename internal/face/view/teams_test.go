@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"testing"
+	"time"
 
 	"waggle/internal/face/view"
 	"waggle/operator"
@@ -83,14 +84,14 @@ func TestToken(t *testing.T) {
 }
 
 func TestExport(t *testing.T) {
-	e := &teams.TeamExport{Team: "api", Created: at(0), ActiveMembers: []protocol.MemberName{"ann"}, TotalMembers: 2, Description: "builds", Dialect: "session", Layout: "array", SchemaVersion: "1.1",
+	e := &teams.TeamExport{Team: "api", Created: protocol.FormatTime(at(0)), ActiveMembers: []protocol.MemberName{"ann"}, TotalMembers: 2, Description: "builds", Dialect: "session", Layout: "array", SchemaVersion: "1.1",
 		Members:   []teams.TeamMember{{Name: "ann", AgentID: "ann@api", Type: "t", Model: "m", Color: "blue", Backend: "process", Cwd: "/w", Prompt: "be\nkind", Joined: at(1), Files: []string{"a.txt"}}, {Name: "bob", Left: at(2)}},
 		Mailboxes: []teams.TeamMailbox{{Member: "ann", Entries: []mail.InboxEntry{entry()}}, {Member: "bob"}},
 		Tasks:     []teams.TeamTask{{ID: "1", Subject: "build", Owner: "ann", Status: task.Completed}, {ID: "2", Subject: "test", Status: task.Pending, BlockedBy: []task.ID{"1"}, Blocked: true}},
 		Problems:  []string{"x"}}
-	golden(t, "export", view.Export(e))
-	golden(t, "export_empty", view.Export(&teams.TeamExport{}))
+	golden(t, "export", e)
+	golden(t, "export_empty", &teams.TeamExport{Created: protocol.FormatTime(time.Time{})})
 	golden(t, "export_state", view.ExportOf(e))
 	same(t, "export.md", view.ExportMarkdown(e))
-	same(t, "export_empty.md", view.ExportMarkdown(&teams.TeamExport{Team: "api"}))
+	same(t, "export_empty.md", view.ExportMarkdown(&teams.TeamExport{Team: "api", Created: protocol.FormatTime(time.Time{})}))
 }

@@ -70,7 +70,7 @@ var exportFormats = map[string]func(io.Writer, *teams.TeamExport) error{
 		_, err := io.WriteString(w, view.ExportMarkdown(e))
 		return err
 	},
-	"json":  func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, view.Export(e)) },
+	"json":  func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, e) },
 	"state": func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, view.ExportOf(e)) },
 }
 
