@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"time"
+
+	"waggle/internal/json/jsonobj"
 )
 
 // Seconds is a duration of which a document has the seconds, to the millisecond.
@@ -11,7 +13,7 @@ type Seconds time.Duration
 
 // MarshalJSON implements json.Marshaler.
 func (s Seconds) MarshalJSON() ([]byte, error) {
-	return json.Marshal(math.Round(time.Duration(s).Seconds()*1000) / 1000)
+	return jsonobj.Marshal(math.Round(time.Duration(s).Seconds()*1000) / 1000)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
