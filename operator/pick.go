@@ -42,11 +42,7 @@ func (o Operator) Pick(name string) (protocol.TeamName, error) {
 	if here, ok := o.Here(); ok {
 		return here, nil
 	}
-	near := make([]string, len(names))
-	for i, n := range names {
-		near[i] = string(n)
-	}
-	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: near, Next: NextSameIn.With()}
+	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: protocol.Strings(names), Next: NextSameIn.With()}
 }
 
 // afterNone is what to do where there is no team: to look at the last one that there was, or to make one.

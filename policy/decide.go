@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"waggle/protocol"
 )
 
 // Gate is what a request is about.
@@ -26,7 +28,7 @@ func ParseGate(s string) (Gate, error) {
 	if slices.Contains(Gates(), Gate(s)) {
 		return Gate(s), nil
 	}
-	return "", fmt.Errorf("policy: unknown gate %q (known: %s)", s, joined(Gates()))
+	return "", fmt.Errorf("policy: unknown gate %q (known: %s)", s, strings.Join(protocol.Strings(Gates()), ", "))
 }
 
 // Decider says who answers a gate's questions: what rules and modes neither allow
@@ -64,17 +66,9 @@ func ParseDecider(g Gate, s string) (Decider, error) {
 		return Decider(s), nil
 	}
 	if s == string(DecideAuto) {
-		return "", fmt.Errorf("policy: auto decides plans only, not %s (known: %s)", g, joined(Deciders(g)))
+		return "", fmt.Errorf("policy: auto decides plans only, not %s (known: %s)", g, strings.Join(protocol.Strings(Deciders(g)), ", "))
 	}
-	return "", fmt.Errorf("policy: unknown decider %q for %s (known: %s)", s, g, joined(Deciders(g)))
-}
-
-func joined[S ~string](all []S) string {
-	texts := make([]string, len(all))
-	for i, s := range all {
-		texts[i] = string(s)
-	}
-	return strings.Join(texts, ", ")
+	return "", fmt.Errorf("policy: unknown decider %q for %s (known: %s)", s, g, strings.Join(protocol.Strings(Deciders(g)), ", "))
 }
 
 // DecideRow is one row of the table of who may decide: a principal of this role may give these

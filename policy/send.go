@@ -154,9 +154,5 @@ func MaySendFile(k protocol.Kind, from, to Role) (ok bool, why string) {
 
 // String writes the row's roles and channels: "leader to worker by journal".
 func (r SendRow) String() string {
-	by := make([]string, len(r.By))
-	for i, c := range r.By {
-		by[i] = string(c)
-	}
-	return fmt.Sprintf("%s to %s by %s", r.From, r.To, strings.Join(by, " or "))
+	return fmt.Sprintf("%s to %s by %s", r.From, r.To, strings.Join(protocol.Strings(r.By), " or "))
 }

@@ -39,7 +39,7 @@ func Encode(p Payload, d Dialect) (string, error) {
 		return string(p.Raw), nil
 	}
 	if !slices.Contains(Dialects(), d) {
-		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use one of " + listed(Dialects())}}
+		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use one of " + strings.Join(Strings(Dialects()), ", ")}}
 	}
 	var o object
 	if why := tables[p.Kind()].encode(&o, p, d); why != "" {
@@ -51,14 +51,6 @@ func Encode(p Payload, d Dialect) (string, error) {
 		return "", &PayloadError{p.Kind(), []string{why}}
 	}
 	return text, nil
-}
-
-func listed(ds []Dialect) string {
-	names := make([]string, len(ds))
-	for i, d := range ds {
-		names[i] = string(d)
-	}
-	return strings.Join(names, ", ")
 }
 
 // Carrying is the envelope with a payload in dialect d as its text. For seed 002's shutdown request

@@ -152,3 +152,12 @@ func Unique(name MemberName, taken []MemberName) MemberName {
 	}
 	return candidate
 }
+
+// Strings are names, or other words with a type, as strings.
+func Strings[S ~string](all []S) []string {
+	var out []string
+	for _, s := range all {
+		out = append(out, string(s))
+	}
+	return out
+}

@@ -116,11 +116,7 @@ func (c *Config) Present() []protocol.MemberName {
 // most three: for an error that says what was probably meant. It understands
 // @name, name@team and the alias lead.
 func (c *Config) Near(name string) []string {
-	var names []string
-	for _, m := range c.Present() {
-		names = append(names, string(m))
-	}
-	return near(name, names, map[string]string{"lead": string(protocol.Lead), "leader": string(protocol.Lead)})
+	return near(name, protocol.Strings(c.Present()), map[string]string{"lead": string(protocol.Lead), "leader": string(protocol.Lead)})
 }
 
 // Dialect returns named or session, from the team's name.

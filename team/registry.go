@@ -60,11 +60,7 @@ func Open(r Root, name protocol.TeamName, o Options) (*Team, error) {
 
 func (t *Team) notFound() error {
 	names, _ := t.root.Names()
-	all := make([]string, len(names))
-	for i, n := range names {
-		all[i] = string(n)
-	}
-	return &NotFoundError{What: "team", Name: string(t.name), Near: Near(string(t.name), all)}
+	return &NotFoundError{What: "team", Name: string(t.name), Near: Near(string(t.name), protocol.Strings(names))}
 }
 
 // Name is the team's name: that of its directory.

@@ -56,11 +56,7 @@ type SchemeError struct {
 }
 
 func (e *SchemeError) Error() string {
-	var known []string
-	for _, s := range e.Known {
-		known = append(known, string(s))
-	}
-	return fmt.Sprintf("nothing here sends to %s addresses, only to: %s", e.Scheme, strings.Join(known, ", "))
+	return fmt.Sprintf("nothing here sends to %s addresses, only to: %s", e.Scheme, strings.Join(protocol.Strings(e.Known), ", "))
 }
 
 // Missing is something that is not there.

@@ -105,11 +105,7 @@ func msgListCmd(a *app.App) *cobra.Command {
 
 func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) error {
 	if all := mail.Deliveries(); state != "" && !slices.Contains(all, state) {
-		near := make([]string, len(all))
-		for i, d := range all {
-			near[i] = string(d)
-		}
-		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: near}
+		return &operator.Error{Kind: operator.Usage, Op: "msg list", Msg: fmt.Sprintf("no message is ever %q", state), Near: protocol.Strings(all)}
 	}
 	return a.EachTeam(ctx, a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 		found, broken := mail.Of(op).Messages(ctx, name, all)

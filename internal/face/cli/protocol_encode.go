@@ -56,10 +56,7 @@ the dialect that it had.`,
 			return textValue(a, text)
 		},
 	}
-	var names []string
-	for _, d := range protocol.Dialects() {
-		names = append(names, string(d))
-	}
+	names := protocol.Strings(protocol.Dialects())
 	cmd.Flags().StringVar(&dialect, "dialect", string(protocol.DialectWire), strings.Join(names, ", "))
 	app.Must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd

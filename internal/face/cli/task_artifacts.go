@@ -106,10 +106,7 @@ func completeArtifacts(a *app.App, cmd *cobra.Command, args []string, _ string) 
 	var out []string
 	if len(args) == 0 {
 		names, _ := list.Members()
-		for _, n := range names {
-			out = append(out, string(n))
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		return protocol.Strings(names), cobra.ShellCompDirectiveNoFileComp
 	}
 	if who, err := protocol.ParseMember(args[0]); err == nil {
 		files, err := task.Files(list.MemberDir(who))

@@ -13,6 +13,7 @@ import (
 
 	"waggle/internal/face/view/page"
 	"waggle/internal/pattern"
+	"waggle/protocol"
 )
 
 // command is what a key means while nothing is typed.
@@ -69,7 +70,7 @@ func KeyMap(settings map[string][]string) (map[string]command, error) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		c := command(name)
 		if !slices.Contains(known, c) {
-			return nil, fmt.Errorf("keys: there is no command %s: there are %s", name, joined(slices.Compact(known)))
+			return nil, fmt.Errorf("keys: there is no command %s: there are %s", name, strings.Join(protocol.Strings(slices.Compact(known)), ", "))
 		}
 		maps.DeleteFunc(keys, func(_ string, other command) bool { return other == c })
 		for _, k := range settings[name] {
@@ -112,14 +113,6 @@ func shifted(keys map[string]command) error {
 		}
 	}
 	return nil
-}
-
-func joined(cs []command) string {
-	var names []string
-	for _, c := range cs {
-		names = append(names, string(c))
-	}
-	return strings.Join(names, ", ")
 }
 
 // shownKeys are short names of keys.

@@ -69,9 +69,5 @@ func content(raw json.RawMessage) string {
 
 // texts are ids or names for people.
 func texts[T ~string](ids []T, between string) string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = string(id)
-	}
-	return strings.Join(out, between)
+	return strings.Join(protocol.Strings(ids), between)
 }

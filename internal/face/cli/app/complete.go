@@ -13,6 +13,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
+	"waggle/protocol"
 )
 
 // Completion reads files and never fails: on an error it offers no names.
@@ -23,11 +24,7 @@ func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	names, _ := op.Root.Names()
-	var out []string
-	for _, n := range names {
-		out = append(out, string(n))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return protocol.Strings(names), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

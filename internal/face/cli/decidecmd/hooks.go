@@ -17,6 +17,7 @@ import (
 	"waggle/internal/face/view/page"
 	"waggle/internal/fs/gitdir"
 	"waggle/operator"
+	"waggle/protocol"
 	"waggle/spawn"
 )
 
@@ -58,10 +59,7 @@ func (f *hooksFlags) add(cmd *cobra.Command) {
 
 // where are the flags that choose a settings file.
 func (f *hooksFlags) where(cmd *cobra.Command) {
-	var clients []string
-	for _, c := range claudesettings.Clients {
-		clients = append(clients, string(c))
-	}
+	clients := protocol.Strings(claudesettings.Clients)
 	cmd.Flags().StringVar(&f.client, "for", string(claudesettings.Claude), "whose settings: "+strings.Join(clients, ", "))
 	cmd.Flags().BoolVar(&f.project, "project", false, "the settings of this repository, not yours for all")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(clients, cobra.ShellCompDirectiveNoFileComp)))
