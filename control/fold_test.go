@@ -372,7 +372,7 @@ func TestTakingWork(t *testing.T) {
 	w.assign(m, record.Task{ID: "1", Instructions: "old"})
 	w.assign(m, record.Task{ID: "1", Instructions: "new"})
 	w.round()
-	if next := m.w.NextTask(); next.Instructions != "new" {
+	if next := nextTask(m.w); next.Instructions != "new" {
 		t.Fatalf("%+v", next)
 	}
 	m.take()
@@ -386,14 +386,14 @@ func TestTakingWork(t *testing.T) {
 	if lm.Turns["1"] != nil {
 		t.Error("the end of the older turn was taken for the newer one's")
 	}
-	if next := m.w.NextTask(); next == nil || next.Instructions != "newer" {
+	if next := nextTask(m.w); next == nil || next.Instructions != "newer" {
 		t.Fatalf("%+v", next)
 	}
 	m.take()
 	m.idle()
 	w.round()
-	if lm.Turns["1"] == nil || m.w.NextTask() != nil || lm.State() != machine.Idle {
-		t.Errorf("turns %v, next %+v, %s", lm.Turns, m.w.NextTask(), lm.State())
+	if lm.Turns["1"] == nil || nextTask(m.w) != nil || lm.State() != machine.Idle {
+		t.Errorf("turns %v, next %+v, %s", lm.Turns, nextTask(m.w), lm.State())
 	}
 	// A task that requires no plan starts without one.
 	bob := w.join("bob", false)
@@ -535,7 +535,7 @@ func TestAssignment(t *testing.T) {
 	if o, ok := w.l.Assignment("7"); !ok || o.Instance != bob.instance || o.Commanded.Task.Instructions != "anew" {
 		t.Errorf("%+v", o)
 	}
-	if next := bob.w.NextTask(); next == nil || next.ID != "7" {
+	if next := nextTask(bob.w); next == nil || next.ID != "7" {
 		t.Errorf("bob did not take the order: %+v", next)
 	}
 	var ids []string

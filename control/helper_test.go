@@ -471,10 +471,18 @@ func (m *member) ask(kind protocol.Kind, a record.Ask) record.Key {
 	return k
 }
 
+// nextTask is the first assigned task that no turn has taken, nil when there is none.
+func nextTask(w *control.Worker) *control.TaskState {
+	if waiting := w.Waiting(); len(waiting) > 0 {
+		return waiting[0]
+	}
+	return nil
+}
+
 // take begins a turn with the next task.
 func (m *member) take() {
 	m.t.Helper()
-	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Task: m.w.NextTask().ID}, m.lead) })
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Task: nextTask(m.w).ID}, m.lead) })
 }
 
 // start claims a grant and reports why it could not.

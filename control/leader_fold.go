@@ -58,17 +58,27 @@ func decoded[F, T any](fn func(F, journal.Record, T) error) func(F, journal.Reco
 	}
 }
 
+// operatorOnly is a method of the fold for a record that only the operator writes: from another it has no effect.
+func operatorOnly[T any](why string, fn func(*Leader, journal.Record, T) error) func(*Leader, journal.Record, T) error {
+	return func(l *Leader, r journal.Record, b T) error {
+		if !r.Writer.Operator {
+			return l.ignore(r, why)
+		}
+		return fn(l, r, b)
+	}
+}
+
 var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindOpened:       decoded((*Leader).openedRec),
-	record.KindPolicy:       decoded((*Leader).policyRec),
+	record.KindPolicy:       decoded(operatorOnly("only the operator sets the policy", (*Leader).policyRec)),
 	record.KindJoined:       decoded((*Leader).joinedRec),
 	record.KindProcess:      decoded((*Leader).processRec),
 	record.KindLeft:         decoded((*Leader).leftRec),
 	record.KindLeading:      decoded((*Leader).leadingRec),
 	record.KindDied:         decoded((*Leader).diedRec),
 	record.KindStopping:     decoded((*Leader).stoppingRec),
-	record.KindEnding:       decoded((*Leader).endingRec),
-	record.KindDetached:     decoded((*Leader).detachedRec),
+	record.KindEnding:       decoded(operatorOnly("only the operator ends the team", (*Leader).endingRec)),
+	record.KindDetached:     decoded(operatorOnly("only the operator detaches", (*Leader).detachedRec)),
 	record.KindSeen:         decoded((*Leader).seenRec),
 	record.KindDecided:      decoded((*Leader).decidedRec),
 	record.KindVoted:        decoded((*Leader).votedRec),
@@ -76,21 +86,21 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	record.KindSent:         decoded((*Leader).sentRec),
 	record.KindClosed:       decoded((*Leader).closedRec),
 	record.KindSaid:         decoded((*Leader).saidRec),
-	record.KindTaken:        decoded((*Leader).takenRec),
+	record.KindTaken:        decoded(operatorOnly("only the operator reads the lead's mailbox", (*Leader).takenRec)),
 	record.KindUnverified:   decoded((*Leader).unverifiedRec),
 	record.KindNoticed:      decoded((*Leader).noticedRec),
 	record.KindDiverged:     decoded((*Leader).divergedRec),
-	record.KindAcknowledged: decoded((*Leader).acknowledgedRec),
-	record.KindDone:         decoded((*Leader).doneRec),
+	record.KindAcknowledged: decoded(operatorOnly("only the operator acknowledges", (*Leader).acknowledgedRec)),
+	record.KindDone:         decoded(operatorOnly("only the operator sets a task done", (*Leader).doneRec)),
 	record.KindEnded:        decoded((*Leader).endedRec),
-	record.KindBudget:       decoded((*Leader).budgetRec),
+	record.KindBudget:       decoded(operatorOnly("only the operator sets a budget", (*Leader).budgetRec)),
 	record.KindSpent:        decoded((*Leader).spentRec),
 	record.KindBorrowed:     decoded((*Leader).borrowedRec),
 	record.KindSlept:        decoded((*Leader).sleptRec),
 	record.KindReturned:     decoded((*Leader).returnedRec),
-	record.KindHalted:       decoded((*Leader).haltedRec),
-	record.KindResumed:      decoded((*Leader).resumedRec),
-	record.KindTakenBack:    decoded((*Leader).takenBackRec),
+	record.KindHalted:       decoded(operatorOnly("only the operator halts the team", (*Leader).haltedRec)),
+	record.KindResumed:      decoded(operatorOnly("only the operator lets the team go on", (*Leader).resumedRec)),
+	record.KindTakenBack:    decoded(operatorOnly("only the operator takes an answer back", (*Leader).takenBackRec)),
 	record.KindBegun:        decoded((*Leader).begunRec),
 }
 
@@ -165,10 +175,7 @@ func (l *Leader) openedRec(r journal.Record, b record.Opened) error {
 	return l.moved(from, machine.EvOpened, r)
 }
 
-func (l *Leader) policyRec(r journal.Record, b record.PolicySet) error {
-	if !r.Writer.Operator {
-		return l.ignore(r, "only the operator sets the policy")
-	}
+func (l *Leader) policyRec(_ journal.Record, b record.PolicySet) error {
 	if b.Policy.Version <= l.version {
 		return fmt.Errorf("policy version %d after %d", b.Policy.Version, l.version)
 	}
@@ -627,8 +634,6 @@ func (l *Leader) divergedRec(r journal.Record, b record.Diverged) error {
 func (l *Leader) acknowledgedRec(r journal.Record, b record.Acknowledged) error {
 	d := l.Divergence
 	switch {
-	case !r.Writer.Operator:
-		return l.ignore(r, "only the operator acknowledges")
 	case b.Break != nil:
 		if b.Break.Journal == journal.Leader {
 			l.Continued = r.Seq

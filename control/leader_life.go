@@ -59,18 +59,12 @@ func (l *Leader) stoppingRec(r journal.Record, b record.Stopping) error {
 	return nil
 }
 
-func (l *Leader) endingRec(r journal.Record, b record.Ending) error {
-	if !r.Writer.Operator {
-		return l.ignore(r, "only the operator ends the team")
-	}
+func (l *Leader) endingRec(_ journal.Record, b record.Ending) error {
 	l.Closing = &b
 	return nil
 }
 
-func (l *Leader) detachedRec(r journal.Record, _ record.Detached) error {
-	if !r.Writer.Operator {
-		return l.ignore(r, "only the operator detaches")
-	}
+func (l *Leader) detachedRec(journal.Record, record.Detached) error {
 	l.Detached = true
 	return nil
 }

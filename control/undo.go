@@ -63,8 +63,6 @@ func (l *Leader) TakenBack(k record.Key) bool {
 func (l *Leader) takenBackRec(r journal.Record, b record.TakenBack) error {
 	req := l.byKey[b.Key]
 	switch {
-	case !r.Writer.Operator:
-		return l.ignore(r, "only the operator takes an answer back")
 	case req == nil || req.Order == nil || uint64(req.Order.Seq) != b.Decided || req.Decided.By != policy.RoleOperator:
 		return l.ignore(r, "there is no such answer of the operator")
 	case req.Order.TakenBack:

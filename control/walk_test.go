@@ -154,7 +154,7 @@ func (w *walk) doAssign() {
 func (w *walk) doTake() {
 	m := w.any("member")
 	t := record.Taken{Entries: []string{fmt.Sprint("chat", w.n)}}
-	if next := m.w.NextTask(); next != nil {
+	if next := nextTask(m.w); next != nil {
 		t = record.Taken{Task: next.ID}
 	}
 	recs, err := m.try(func() ([]journal.Draft, error) { return m.w.Take(t, m.lead) })

@@ -172,9 +172,6 @@ func (l *Leader) Underway(m *Member) []*Order {
 
 // takenRec: the operator has read these entries of the lead's mailbox.
 func (l *Leader) takenRec(r journal.Record, b record.Taken) error {
-	if !r.Writer.Operator {
-		return l.ignore(r, "only the operator reads the lead's mailbox")
-	}
 	for _, e := range b.Entries {
 		own(l.entries, r, e)
 	}

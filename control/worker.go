@@ -308,15 +308,6 @@ func (w *Worker) task(id string) *TaskState {
 	return nil
 }
 
-// NextTask is the first assigned task that no turn has taken, nil when there is
-// none.
-func (w *Worker) NextTask() *TaskState {
-	if waiting := w.Waiting(); len(waiting) > 0 {
-		return waiting[0]
-	}
-	return nil
-}
-
 // Waiting lists the assigned tasks that no turn has taken, oldest first.
 func (w *Worker) Waiting() []*TaskState {
 	return those(w.Tasks, func(t *TaskState) bool { return !t.Taken && !t.Ended })

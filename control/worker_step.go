@@ -108,16 +108,12 @@ func (w *Worker) Take(t record.Taken, l *Leader) ([]journal.Draft, error) {
 func (w *Worker) Say(p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	switch p.Kind() {
 	case protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted:
-		return w.say(p, s, l, m)
+		return w.sayIn(protocol.DialectWire, p, s, l, m)
 	}
 	return nil, fmt.Errorf("say %s: it is not a status", p.Kind())
 }
 
-func (w *Worker) say(p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
-	return w.sayIn(protocol.DialectWire, p, s, l, m)
-}
-
-// sayIn is say to a lead that reads a dialect.
+// sayIn records a message to a lead that reads a dialect.
 func (w *Worker) sayIn(d protocol.Dialect, p protocol.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	mail, err := w.spelled(record.ComposeIn(d.For(p.Kind()), w.Name, w.color(l), protocol.Lead, p, m))
 	if err != nil {

@@ -227,8 +227,8 @@ func (r *rig) take(name protocol.MemberName) {
 		in := message.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: protocol.Decode(e.Envelope)}
 		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
 	}
-	if t := m.fold.NextTask(); t != nil {
-		r.write(m, func() ([]journal.Draft, error) { return m.fold.Take(record.Taken{Task: t.ID}, r.view()) })
+	if waiting := m.fold.Waiting(); len(waiting) > 0 {
+		r.write(m, func() ([]journal.Draft, error) { return m.fold.Take(record.Taken{Task: waiting[0].ID}, r.view()) })
 	}
 }
 
