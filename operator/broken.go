@@ -10,10 +10,7 @@ import (
 )
 
 // Broken reports an error after which a journal can be read and not appended to.
-func Broken(err error) bool {
-	var b *journal.BrokenError
-	return errors.As(err, &b)
-}
+func Broken(err error) bool { return is[*journal.BrokenError](err) }
 
 // Unreadable returns the error of a command that cannot run while a journal is broken, with the
 // commands that can.

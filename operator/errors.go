@@ -68,41 +68,32 @@ func (e *Error) Unwrap() error { return e.Err }
 // KindOf returns the kind of an error of this package, of those below it, and of the
 // packages that they call. An error that none of them made is Failed, nil is None.
 func KindOf(err error) Kind {
-	var e *Error
-	var locked *atomicfile.LockedError
-	var missing *team.NotFoundError
-	var limit *team.LimitError
-	var name *protocol.NameError
-	var unknown *control.UnknownRequestError
-	var refused *control.RefusedError
-	var decided *control.DecidedError
-	var expired *control.ExpiredError
-	var digest *control.DigestError
-	var ceiling *record.CeilingError
-	var full *mailbox.LimitError
-	var scheme *transport.SchemeError
-	var nobody *transport.NotFoundError
-	var taken *transport.RefusedError
-	var other *transport.NotSocketError
-	var remote *transport.RemoteError
+	if e, ok := errors.AsType[*Error](err); ok {
+		return max(e.Kind, Failed)
+	}
+	remote, _ := errors.AsType[*transport.RemoteError](err)
 	switch {
 	case err == nil:
 		return None
-	case errors.As(err, &e):
-		return max(e.Kind, Failed)
-	case errors.As(err, &limit), errors.As(err, &name):
+	case is[*team.LimitError](err), is[*protocol.NameError](err):
 		return Usage
-	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading), errors.Is(err, worker.ErrRunning):
+	case is[*atomicfile.LockedError](err), errors.Is(err, leader.ErrLeading), errors.Is(err, worker.ErrRunning):
 		return Locked
-	case errors.As(err, &remote) && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
+	case remote != nil && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
 		return Locked
-	case errors.As(err, &scheme), errors.As(err, &other):
+	case is[*transport.SchemeError](err), is[*transport.NotSocketError](err):
 		return Usage
-	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
+	case is[*team.NotFoundError](err), is[*control.UnknownRequestError](err), is[*transport.NotFoundError](err):
 		return NotFound
-	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full), errors.As(err, &ceiling),
-		errors.As(err, &taken), errors.Is(err, control.ErrDiverged), errors.Is(err, team.ErrTaken):
+	case is[*control.RefusedError](err), is[*control.DecidedError](err), is[*control.ExpiredError](err), is[*control.DigestError](err), is[*mailbox.LimitError](err),
+		is[*record.CeilingError](err), is[*transport.RefusedError](err), errors.Is(err, control.ErrDiverged), errors.Is(err, team.ErrTaken):
 		return Refused
 	}
 	return Failed
+}
+
+// is reports an error of a type.
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }

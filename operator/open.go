@@ -72,10 +72,7 @@ func (e *UnledError) Unwrap() []error {
 }
 
 // Unled reports an *UnledError.
-func Unled(err error) bool {
-	var e *UnledError
-	return errors.As(err, &e)
-}
+func Unled(err error) bool { return is[*UnledError](err) }
 
 // Open opens a team for a mode.
 func (o Operator) Open(ctx context.Context, name protocol.TeamName, m Mode) (*State, error) {

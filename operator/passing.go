@@ -13,14 +13,12 @@ import (
 // that is broken and may be repaired. The next pass starts again from what is on disk, and nothing
 // is decided meanwhile.
 func Passing(err error) bool {
-	var locked *atomicfile.LockedError
-	var draft *journal.DraftError
 	switch b, ok := errors.AsType[*journal.BrokenError](err); {
 	case ok:
 		return b.Journal == journal.Leader && !b.Gone
 	case err == nil || poll.Final(err):
 		return false
-	case errors.As(err, &locked), errors.As(err, &draft):
+	case is[*atomicfile.LockedError](err), is[*journal.DraftError](err):
 		return true
 	}
 	return poll.Lack(err) != nil
