@@ -196,17 +196,30 @@ func (o Operator) SetMode(ctx context.Context, name protocol.TeamName, member st
 	if err != nil {
 		return nil, err
 	}
+	ordered, err := o.OrderMode(ctx, s, m.Instance, mode, 0)
+	if err != nil {
+		return nil, err
+	}
+	return o.heard(ctx, s, bounded || ordered)
+}
+
+// OrderMode records the order of a member into a mode. undoes is the version of the order that it takes back; 0: none.
+func (o Operator) OrderMode(ctx context.Context, s *operator.State, i record.Instance, mode policy.Mode, undoes uint64) (ordered bool, err error) {
 	mint, err := o.Minter.Mint()
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return s.Lead.SetMode(m, mode, policy.RoleOperator, o.Writer(), mint)
+		m, _ := s.Lead.ByInstance(i)
+		ds, err := s.Lead.SetMode(m, mode, o.Role(), o.Writer(), mint)
+		for n, d := range ds {
+			b := d.Body.(record.Commanded)
+			b.Undoes = undoes
+			ds[n].Body = b
+		}
+		return ds, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return o.heard(ctx, s, bounded || len(recs) > 0)
+	return len(recs) > 0, err
 }
 
 // changePolicy makes a new version of the policy, in the operator's name, and brings it to the

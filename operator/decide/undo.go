@@ -204,7 +204,12 @@ func (o Operator) Undo(ctx context.Context, a *Act) (*Act, error) {
 	}
 	switch {
 	case now.act.mode != nil:
-		return now, o.undoMode(ctx, s, now.act.mode)
+		was := now.act.mode
+		if _, err := o.OrderMode(ctx, s, was.Instance, was.restored(s), was.Version); err != nil {
+			return now, err
+		}
+		_, err = o.heard(ctx, s, true)
+		return now, err
 	case len(now.act.versions) == 0:
 		return now, nil
 	}
@@ -216,30 +221,6 @@ func (o Operator) Undo(ctx context.Context, a *Act) (*Act, error) {
 		return nil
 	})
 	return now, err
-}
-
-// undoMode gives a member the mode that it had before, of its own or else the team's.
-func (o Operator) undoMode(ctx context.Context, s *operator.State, was *modeSet) error {
-	mint, err := o.Minter.Mint()
-	if err != nil {
-		return err
-	}
-	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		m, _ := s.Lead.ByInstance(was.Instance)
-		ds, err := s.Lead.SetMode(m, was.restored(s), policy.RoleOperator, o.Writer(), mint)
-		for i := range ds {
-			if b, ok := ds[i].Body.(record.Commanded); ok {
-				b.Undoes = was.Version
-				ds[i].Body = b
-			}
-		}
-		return ds, err
-	})
-	if err != nil {
-		return err
-	}
-	_, err = o.heard(ctx, s, true)
-	return err
 }
 
 // takeBack takes the answers of an act back. What a member started before it could know that is Late.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
@@ -51,7 +50,11 @@ func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*End
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {
-		st.Members = append(st.Members, endedMember(m))
+		e := EndedMember{Name: string(m.Name), Lead: m.Joined.Lead, State: "left"}
+		if m.Left != nil {
+			e.At, e.How, e.Detail = m.LeftAt, m.Left.How, m.Left.Detail
+		}
+		st.Members = append(st.Members, e)
 	}
 	list, err := board.Of(o.Operator).Tasks(ctx, name, false)
 	if err == nil { // the rest is shown when the archive has no task list
@@ -61,12 +64,4 @@ func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*End
 	}
 	st.Kept, err = process.Of(o.Operator).KeptWorktrees(ctx, s)
 	return st, err
-}
-
-func endedMember(m *control.Member) EndedMember {
-	e := EndedMember{Name: string(m.Name), Lead: m.Joined.Lead, State: "left"}
-	if m.Left != nil {
-		e.At, e.How, e.Detail = m.LeftAt, m.Left.How, m.Left.Detail
-	}
-	return e
 }

@@ -114,7 +114,10 @@ type probe struct {
 // probe reads what is the same for all members. What cannot be read is left out, and the facts have
 // less.
 func (o Operator) probe(ctx context.Context, s *operator.State) (*probe, error) {
-	k := &probe{o: o, s: s, broken: reason(s.Damaged), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
+	k := &probe{o: o, s: s, now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
+	if s.Damaged != nil {
+		k.broken = s.Damaged.Error()
+	}
 	k.held, _ = o.Terminals(s)
 	if list, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = list.All(ctx)
@@ -122,13 +125,6 @@ func (o Operator) probe(ctx context.Context, s *operator.State) (*probe, error) 
 	var err error
 	k.led, err = s.Dir.Led()
 	return k, err
-}
-
-func reason(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // look gathers the facts about one member. w is nil when it has no readable journal.
@@ -273,12 +269,17 @@ func (k *probe) output(m *control.Member, f *MemberFacts, g *Evidence) {
 	}
 }
 
-func (k *probe) mailbox(ctx context.Context, m *control.Member, f *MemberFacts, g *Evidence) {
-	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{Unmended: true})
-	var unread []mailbox.Entry
-	if err == nil {
-		unread, err = box.Unread(ctx)
+// unread reads what is unread in a mailbox, and repairs nothing.
+func (o Operator) unread(ctx context.Context, name protocol.TeamName, member protocol.MemberName) ([]mailbox.Entry, error) {
+	box, err := o.Boxes(name).Open(member, mailbox.Options{Unmended: true})
+	if err != nil {
+		return nil, err
 	}
+	return box.Unread(ctx)
+}
+
+func (k *probe) mailbox(ctx context.Context, m *control.Member, f *MemberFacts, g *Evidence) {
+	unread, err := k.o.unread(ctx, k.s.Team, m.Name)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			g.Mailbox.Problem = err.Error()

@@ -38,7 +38,7 @@ func (o Operator) TeamsWith(ctx context.Context, member string) ([]string, error
 	}
 	if len(here)+len(left) == 0 {
 		var other []string
-		if ended, other, err = o.endedWith(ctx, names, member); err != nil {
+		if ended, other, err = o.endedWith(names, member); err != nil {
 			return nil, err
 		}
 		all = append(all, other...)
@@ -104,7 +104,7 @@ func holders(l *control.Leader) (hs []holder) {
 
 // endedWith returns the teams of this wire tree that have ended and had such a member, and the names
 // of all their members. Of a name in present it is the id of the team, the newest one that had the member.
-func (o Operator) endedWith(_ context.Context, present []protocol.TeamName, member string) (teams, all []string, err error) {
+func (o Operator) endedWith(present []protocol.TeamName, member string) (teams, all []string, err error) {
 	known, err := o.Home.List()
 	if err != nil {
 		return nil, nil, err
@@ -132,8 +132,11 @@ func (o Operator) endedWith(_ context.Context, present []protocol.TeamName, memb
 // such a member the one of this directory, else the error has their names.
 func (o Operator) TeamWith(ctx context.Context, member string) (string, error) {
 	teams, err := o.TeamsWith(ctx, member)
-	if err != nil || len(teams) == 1 {
-		return first(teams), err
+	if err != nil {
+		return "", err
+	}
+	if len(teams) == 1 {
+		return teams[0], nil
 	}
 	if here, ok := o.Here(); ok && slices.Contains(teams, string(here)) {
 		return string(here), nil
@@ -155,11 +158,4 @@ func (o Operator) TeamTaken(ctx context.Context, member string) (string, error) 
 		return "", nil // which says what is missing
 	}
 	return of, err
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }

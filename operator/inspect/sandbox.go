@@ -17,14 +17,6 @@ func Least(levels []record.HeldLevel) record.HeldLevel {
 	return record.Weakest(known...)
 }
 
-func leastOf(ms []MemberStatus) record.HeldLevel {
-	var levels []record.HeldLevel
-	for _, m := range ms {
-		levels = append(levels, m.Sandbox)
-	}
-	return Least(levels)
-}
-
 // sandbox says what confines a member's commands, and what that does not hold.
 func (y *Why) sandbox(m *control.Member, w *control.Worker) {
 	if w.Ready == nil || !m.Joined.Sandbox.Asked() || w.Ready.Sandbox == nil {

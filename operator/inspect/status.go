@@ -147,15 +147,6 @@ type MemberUsage struct {
 	Processes int              `json:"processes"`
 }
 
-// spent is what a member's agent has used, nil when it has said nothing.
-func spent(w *control.Worker) *record.Usage {
-	if w.Usage.Source == "" {
-		return nil
-	}
-	u := w.Usage
-	return &u
-}
-
 // Interrupted is a team with dead members and no process that leads it.
 type Interrupted struct {
 	At      time.Time `json:"at"`      // of the last record or output
@@ -242,7 +233,11 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 	if st.Merges, err = o.OpenMerges(s, st.Members); err != nil {
 		st.Damage = append(st.Damage, err.Error())
 	}
-	st.Leader.Sandbox = leastOf(st.Members)
+	var levels []record.HeldLevel
+	for _, m := range st.Members {
+		levels = append(levels, m.Sandbox)
+	}
+	st.Leader.Sandbox = Least(levels)
 	st.Overlaps = o.overlaps(ctx, k.edits)
 	for _, m := range o.Unheard(ctx, s) {
 		st.Members = append(st.Members, o.unheard(m))
@@ -403,8 +398,10 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Eviden
 	}
 	if f.Up {
 		ms.Ready, ms.Conversation, ms.Steps = w.Ready, w.Conversation, w.Steps
-		ms.Spent = spent(w)
 		ms.Sandbox = operator.HeldOf(m, w.Ready)
+		if w.Usage.Source != "" {
+			ms.Spent = new(w.Usage)
+		}
 	}
 	return ms
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/protocol"
-	"waggle/record"
 	"waggle/team"
 )
 
@@ -47,7 +45,7 @@ func (o Operator) whyUnheard(ctx context.Context, s *operator.State, name string
 		y := &Why{Standing: ms.standing(s.Team, nil), Trust: ms.Trust, Unheard: true, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and no record of the team does: another program wrote it there")
 		y.add(fromLeader, time.Time{}, "%d messages in its name are unverified; its words are delivered", unverifiedOf(s, m.Name))
-		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: m.Name}})
+		y.fromMailbox(ctx, o, m.Name)
 		return y
 	}
 	return nil

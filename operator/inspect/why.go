@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"waggle/control"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -83,8 +81,8 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		y.reach(ctx, o, m, w)
 	}
 	if live {
-		y.fromMailbox(ctx, o, m)
-		y.fromOutput(o, m)
+		y.fromMailbox(ctx, o, m.Name)
+		y.fromOutput(g.Output.Path)
 	}
 	return y, nil
 }
@@ -276,36 +274,21 @@ func lastRun(w *control.Worker) (last *control.Call) {
 	return last
 }
 
-func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
-	name, err := protocol.ParseTeam(y.Team)
-	if err != nil {
-		return
-	}
-	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{Unmended: true})
-	if err != nil {
+func (y *Why) fromMailbox(ctx context.Context, o Operator, member protocol.MemberName) {
+	unread, err := o.unread(ctx, protocol.TeamName(y.Team), member)
+	switch {
+	case err != nil:
 		y.add(fromMailbox, time.Time{}, "%v", err)
-		return
-	}
-	unread, err := box.Unread(ctx)
-	if err != nil {
-		y.add(fromMailbox, time.Time{}, "%v", err)
-		return
-	}
-	if len(unread) == 0 {
+	case len(unread) == 0:
 		y.add(fromMailbox, time.Time{}, "nothing in it is unread")
-		return
+	default:
+		oldest := unread[0].Envelope
+		at, _ := protocol.ParseTime(oldest.Timestamp) // none is shown when it is no time
+		y.add(fromMailbox, at, "%d messages in it are unread; the oldest, written then, is from %s", len(unread), oldest.From)
 	}
-	oldest := unread[0].Envelope
-	at, _ := protocol.ParseTime(oldest.Timestamp) // none is shown when it is no time
-	y.add(fromMailbox, at, "%d messages in it are unread; the oldest, written then, is from %s", len(unread), oldest.From)
 }
 
-func (y *Why) fromOutput(o Operator, m *control.Member) {
-	name, err := protocol.ParseTeam(y.Team)
-	if err != nil {
-		return
-	}
-	path := filepath.Join(o.Root.MemberDir(name, m.Name), "output.log")
+func (y *Why) fromOutput(path string) {
 	st, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -333,7 +316,7 @@ func (o Operator) whyForeign(ctx context.Context, name protocol.TeamName, member
 		}
 		y := &Why{Standing: ms.standing(name, nil), Trust: ms.Trust, Evidence: []Fact{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
-		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: protocol.MemberName(ms.Name)}})
+		y.fromMailbox(ctx, o, protocol.MemberName(ms.Name))
 		return y, nil
 	}
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -31,15 +30,11 @@ func (r *raised) loop(ctx context.Context, t turns) error {
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dirs := append(r.o.Boxes(r.S.Team).Dirs(), r.S.Dir.LeaderJournal())
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond}, append(dirs, t.dirs...)...)
+	nudges, end, err := operator.Watch(watch, 500*time.Millisecond, append(dirs, t.dirs...)...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
+	defer end()
 	defer r.asking.End()
 	var events <-chan terminal.Event
 	if t.panes != nil {

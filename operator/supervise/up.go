@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -134,14 +133,7 @@ func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Insta
 	if mode == "" {
 		return nil
 	}
-	mint, err := o.Minter.Mint()
-	if err != nil {
-		return err
-	}
-	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		jm, _ := s.Lead.ByInstance(i)
-		return s.Lead.SetMode(jm, mode, o.Role(), o.Writer(), mint)
-	})
+	_, err := decide.Of(o.Operator).OrderMode(ctx, s, i, mode, 0)
 	return err
 }
 
