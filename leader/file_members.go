@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"waggle/control"
 	"waggle/journal"
@@ -35,12 +36,7 @@ func (l *Leader) runsOn(m *control.Member) string {
 // the same id.
 func (l *Leader) readers(ctx context.Context) error {
 	l.mu.Lock()
-	var members []*control.Member
-	for _, m := range l.p.Fold.Live() {
-		if m.Trust == record.FileTrust && len(l.p.Fold.Underway(m)) > 0 {
-			members = append(members, m)
-		}
-	}
+	members := slices.DeleteFunc(l.p.Fold.Live(), func(m *control.Member) bool { return m.Trust != record.FileTrust || len(l.p.Fold.Underway(m)) == 0 })
 	l.mu.Unlock()
 	for _, m := range members {
 		if err := l.reader(ctx, m); err != nil {

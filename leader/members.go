@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,12 +189,7 @@ func (l *Leader) part(ctx context.Context) {
 	l.parting.Lock()
 	defer l.parting.Unlock()
 	l.mu.Lock()
-	var owed []*control.Member
-	for _, m := range l.p.Fold.Members {
-		if m.Left != nil && !l.parted[m.Instance] {
-			owed = append(owed, m)
-		}
-	}
+	owed := slices.DeleteFunc(slices.Clone(l.p.Fold.Members), func(m *control.Member) bool { return m.Left == nil || l.parted[m.Instance] })
 	l.mu.Unlock()
 	for _, m := range owed {
 		l.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,17 +185,12 @@ func registry(ctx context.Context, o Options) (reg *team.Team, c *team.Config, e
 }
 
 // registered lists the members of the registry but for the lead.
-func registered(ctx context.Context, o Options) (names []protocol.MemberName, err error) {
+func registered(ctx context.Context, o Options) ([]protocol.MemberName, error) {
 	_, c, err := registry(ctx, o)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	for _, name := range c.Present() {
-		if !protocol.SameName(name, protocol.Lead) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
+	return slices.DeleteFunc(c.Present(), func(name protocol.MemberName) bool { return protocol.SameName(name, protocol.Lead) }), nil
 }
 
 // gone gives back a departed member's tasks, shows how it ended, and removes its entry from the

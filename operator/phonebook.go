@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"waggle/control"
@@ -80,11 +81,8 @@ func (o Operator) Homeless(name protocol.TeamName) bool {
 // show, although waggle leads them.
 func (o Operator) unlisted(ctx context.Context) []protocol.TeamName {
 	left, _ := o.Root.Leftovers()
-	var names []protocol.TeamName
-	for _, n := range left {
-		if s, err := o.present(n, Act); err == nil && s != nil {
-			names = append(names, n)
-		}
-	}
-	return names
+	return slices.DeleteFunc(left, func(n protocol.TeamName) bool {
+		s, err := o.present(n, Act)
+		return err != nil || s == nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -189,16 +190,7 @@ func (k keeping) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	if err != nil {
 		return err
 	}
-	marked := map[mailbox.ID]bool{}
-	for _, id := range ids {
-		marked[id] = true
-	}
-	var kept []mailbox.Entry
-	for _, e := range entries {
-		if marked[e.ID] && !e.Envelope.Read {
-			kept = append(kept, e)
-		}
-	}
+	kept := slices.DeleteFunc(entries, func(e mailbox.Entry) bool { return e.Envelope.Read || !slices.Contains(ids, e.ID) })
 	if err := k.archive.Keep(kept...); err != nil {
 		return err
 	}

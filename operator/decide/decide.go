@@ -3,13 +3,13 @@ package decide
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
-	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/protocol"
@@ -194,30 +194,13 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	if r, ok := l.ByHandle(id); ok {
 		return r, nil
 	}
-	var exact, begun []*control.Request
-	var near []string
-	for _, r := range l.Requests {
-		switch {
-		case string(r.ID) == id:
-			exact = append(exact, r)
-		case id != "" && r.State == machine.RequestPending && begins(r, id):
-			begun = append(begun, r)
-		}
-		if r.State == machine.RequestPending && len(near) < 3 {
-			near = append(near, r.Handle)
-		}
-	}
-	hits := exact
-	if len(hits) == 0 {
-		hits = begun
+	hits := slices.DeleteFunc(slices.Clone(l.Requests), func(r *control.Request) bool { return string(r.ID) != id })
+	whole := len(hits) > 0
+	if !whole {
+		hits = slices.DeleteFunc(l.Pending(), func(r *control.Request) bool { return id == "" || !begins(r, id) })
 	}
 	if len(hits) > 1 && digest != "" {
-		var same []*control.Request
-		for _, r := range hits {
-			if strings.HasPrefix(string(r.Digest), digest) {
-				same = append(same, r)
-			}
-		}
+		same := slices.DeleteFunc(slices.Clone(hits), func(r *control.Request) bool { return !strings.HasPrefix(string(r.Digest), digest) })
 		if len(same) == 1 {
 			hits = same
 		}
@@ -225,16 +208,21 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	switch {
 	case len(hits) == 1:
 		return hits[0], nil
-	case len(exact) > 1:
+	case len(hits) > 1 && whole:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several members have a request " + id, Next: operator.NextSayDigest.With()}
 	case len(hits) > 1:
-		near = near[:0]
-		for _, r := range hits {
-			near = append(near, r.Handle)
-		}
-		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: near}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: handles(hits)}
 	}
-	return nil, unknown(id, near...)
+	open := l.Pending()
+	return nil, unknown(id, handles(open[:min(len(open), 3)])...)
+}
+
+// handles are what people type for some requests.
+func handles(rs []*control.Request) (hs []string) {
+	for _, r := range rs {
+		hs = append(hs, r.Handle)
+	}
+	return hs
 }
 
 // unknown is the error that no request has a handle or an id, with those that a person may have meant.

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,24 +83,18 @@ func findCall(s *operator.State, id string) (memberCall, error) {
 	if r, ok := s.Lead.ByHandle(id); ok {
 		id = string(r.ID)
 	}
-	var exact, begun []memberCall
-	for _, c := range all {
-		switch {
-		case string(c.ID) == id, CallCode(c.Key, c.Digest) == record.CleanHandle(id):
-			exact = append(exact, c)
-		case id != "" && strings.HasPrefix(string(c.ID), id):
-			begun = append(begun, c)
-		}
-	}
-	if len(exact) == 0 {
-		exact = begun
+	hits := slices.DeleteFunc(slices.Clone(all), func(c memberCall) bool {
+		return string(c.ID) != id && CallCode(c.Key, c.Digest) != record.CleanHandle(id)
+	})
+	if len(hits) == 0 {
+		hits = slices.DeleteFunc(all, func(c memberCall) bool { return id == "" || !strings.HasPrefix(string(c.ID), id) })
 	}
 	switch {
-	case len(exact) == 1:
-		return exact[0], nil
-	case len(exact) > 1:
+	case len(hits) == 1:
+		return hits[0], nil
+	case len(hits) > 1:
 		e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several calls"}
-		for _, c := range exact[:min(len(exact), 5)] {
+		for _, c := range hits[:min(len(hits), 5)] {
 			e.Near = append(e.Near, string(c.ID))
 		}
 		return memberCall{}, e

@@ -54,10 +54,7 @@ func (l Lesson) fits(o Operator, lead *control.Leader, a Answer) error {
 		return nil
 	}
 	e := &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
-	for _, r := range o.suggest(lead, req, c, o.Minter.Now()) {
-		e.Near = append(e.Near, r.String())
-	}
-	if len(e.Near) > 0 {
+	if e.Near = ruleTexts(o.suggest(lead, req, c, o.Minter.Now())); len(e.Near) > 0 {
 		e.Advice = "narrowest first: " + strings.Join(e.Near, ", ")
 	}
 	return e

@@ -374,13 +374,7 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 			return []*control.Request{r}, nil
 		}
 	}
-	var rs []*control.Request
-	for _, r := range s.Lead.Pending() {
-		if r.Gate() == policy.GateNetwork && covers(r) {
-			rs = append(rs, r)
-		}
-	}
-	return rs, nil
+	return slices.DeleteFunc(s.Lead.Pending(), func(r *control.Request) bool { return r.Gate() != policy.GateNetwork || !covers(r) }), nil
 }
 
 // grants returns the standing answers that a NetAnswer creates, per member, host and port.
@@ -526,12 +520,7 @@ func grantView(s *operator.State, g record.HostGrant, now time.Time) GrantView {
 
 // closedBy says what closes an allow to the members that it is for.
 func closedBy(s *operator.State, g record.HostGrant, now time.Time) (closed []string, shut bool) {
-	var members []*control.Member
-	for _, m := range s.Lead.Live() {
-		if g.Instance == "" || m.Instance == g.Instance {
-			members = append(members, m)
-		}
-	}
+	members := slices.DeleteFunc(s.Lead.Live(), func(m *control.Member) bool { return g.Instance != "" && m.Instance != g.Instance })
 	shut = len(members) > 0
 	for _, m := range members {
 		w, err := s.Worker(m.Instance)

@@ -148,13 +148,9 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 
 // revisions returns the plans of one member for one task, in order.
 func revisions(l *control.Leader, of *control.Request) []*control.Request {
-	var rs []*control.Request
-	for _, r := range l.Requests {
-		if r.Kind == of.Kind && r.Instance == of.Instance && r.Task == of.Task {
-			rs = append(rs, r)
-		}
-	}
-	return rs
+	return slices.DeleteFunc(slices.Clone(l.Requests), func(r *control.Request) bool {
+		return r.Kind != of.Kind || r.Instance != of.Instance || r.Task != of.Task
+	})
 }
 
 // revision is the number that the member gave its plan: it counts revisions that were withdrawn

@@ -271,9 +271,7 @@ func (o Operator) request(l *control.Leader, r *control.Request) Request {
 		if v := l.Policy.During(r.Task).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now); v.Decision == policy.Ask && v.Rule != policy.RuleMustAsk && m.Trust != record.FileTrust {
 			q.Because = v.Why
 		}
-		for _, s := range o.suggest(l, r, c, now) {
-			q.Suggest = append(q.Suggest, s.String())
-		}
+		q.Suggest = ruleTexts(o.suggest(l, r, c, now))
 	}
 	if r.Escalated != nil {
 		q.Escalated = string(r.Escalated.By) + operator.Suffix(r.Escalated.Reason)

@@ -227,9 +227,7 @@ func (o Operator) sessionRequest(name, under string, r session.Request) Request 
 		q.Questions = asked(q.Input)
 	default:
 		q.Pattern, q.Command = policy.PatternOf(call), CommandOf(call)
-		for _, s := range policy.Suggest(call) {
-			q.Suggest = append(q.Suggest, s.String())
-		}
+		q.Suggest = ruleTexts(policy.Suggest(call))
 	}
 	if d := r.Decided; d != nil {
 		q.Answer = &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: r.DecAt,

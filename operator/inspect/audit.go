@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -27,20 +28,15 @@ func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (
 		return nil, nil, err
 	}
 	all, err := events(r, q.Member)
-	out := []operator.AuditEvent{}
-	for _, e := range all {
-		if q.Wants(e) {
-			out = append(out, e)
-		}
-	}
-	return r, out, errors.Join(r.Damaged, err)
+	all = slices.DeleteFunc(all, func(e operator.AuditEvent) bool { return !q.Wants(e) })
+	return r, all, errors.Join(r.Damaged, err)
 }
 
 // events joins the calls of members with the leader's records about them. The error is about the journals of
 // member, "" for all.
 func events(r *operator.State, member string) ([]operator.AuditEvent, error) {
 	var errs []error
-	var es []operator.AuditEvent
+	es := []operator.AuditEvent{}
 	seen := map[record.Key]bool{}
 	for _, m := range r.Lead.Members {
 		w, err := r.Worker(m.Instance)
@@ -134,30 +130,24 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 	if q, ok := r.Lead.ByHandle(id); ok {
 		id = string(q.ID)
 	}
-	var exact, begun []operator.AuditEvent
-	for _, e := range all {
-		switch {
-		case e.ID == id:
-			exact = append(exact, e)
-		case id != "" && (strings.HasPrefix(e.ID, id) || e.Handle == record.CleanHandle(id)):
-			begun = append(begun, e)
-		}
-	}
-	if len(exact) == 0 {
-		exact = begun
+	hits := slices.DeleteFunc(slices.Clone(all), func(e operator.AuditEvent) bool { return e.ID != id })
+	if len(hits) == 0 {
+		hits = slices.DeleteFunc(all, func(e operator.AuditEvent) bool {
+			return id == "" || !strings.HasPrefix(e.ID, id) && e.Handle != record.CleanHandle(id)
+		})
 	}
 	switch {
-	case len(exact) == 0:
+	case len(hits) == 0:
 		return nil, errors.Join(&team.NotFoundError{What: "call", Name: id}, r.Damaged, broken)
-	case len(exact) > 1:
+	case len(hits) > 1:
 		e := &operator.Error{Kind: operator.Usage, Op: "audit show", Msg: id + " begins several calls"}
-		for _, x := range exact[:min(len(exact), 5)] {
+		for _, x := range hits[:min(len(hits), 5)] {
 			e.Near = append(e.Near, x.ID+" of "+x.Member)
 		}
 		return nil, e
 	}
-	d := &AuditDetail{Event: exact[0]}
-	d.Records, err = about(ctx, r, o, exact[0].Key)
+	d := &AuditDetail{Event: hits[0]}
+	d.Records, err = about(ctx, r, o, hits[0].Key)
 	return d, err
 }
 

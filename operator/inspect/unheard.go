@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"waggle/operator"
@@ -15,17 +16,15 @@ const UnheardText = "registered itself: what it asks and reports has no effect"
 // Unheard lists the members of a team of waggle that only the registry has: another program wrote them into it. What they
 // ask and report has no effect until the operator adds them (operator.NextHear). A registry that cannot be read has none:
 // the directory may be missing while members run, and Gone reports it.
-func (o Operator) Unheard(ctx context.Context, s *operator.State) (ms []team.Member) {
+func (o Operator) Unheard(ctx context.Context, s *operator.State) []team.Member {
 	cfg, err := o.Registry(ctx, s.Team)
 	if err != nil {
 		return nil
 	}
-	for _, m := range cfg.Members {
-		if _, ours := s.Lead.Member(m.Name); !ours && !m.Gone() && !m.IsLead() {
-			ms = append(ms, m)
-		}
-	}
-	return ms
+	return slices.DeleteFunc(cfg.Members, func(m team.Member) bool {
+		_, ours := s.Lead.Member(m.Name)
+		return ours || m.Gone() || m.IsLead()
+	})
 }
 
 // unheard is such a member as status has it.

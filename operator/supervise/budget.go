@@ -67,11 +67,8 @@ func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]inspec
 // raised of it before is over, and the other budgets stay. The brake of a team for which somebody sets a
 // budget, or says that it has none, is over.
 func (o Operator) SetBudget(ctx context.Context, name protocol.TeamName, scope record.BudgetScope, member string, limit *record.Limit) error {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("budget"))
 	if err != nil {
-		return err
-	}
-	if err := o.Guard(ctx, s, "budget"); err != nil {
 		return err
 	}
 	var of protocol.MemberName

@@ -15,11 +15,8 @@ import (
 // Detach asks the process that leads a team to hand it to one without a terminal, and waits until
 // that leads.
 func (o Operator) Detach(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("detach"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "detach"); err != nil {
 		return nil, err
 	}
 	led, err := process.Of(o.Operator).IsLed(s)

@@ -268,13 +268,7 @@ func (j *job) over() bool {
 
 // callsOf returns the calls of a task in its owner's journal.
 func callsOf(w *control.Worker, task string) []*control.Call {
-	var cs []*control.Call
-	for _, c := range w.Calls {
-		if c.Task == task {
-			cs = append(cs, c)
-		}
-	}
-	return cs
+	return slices.DeleteFunc(slices.Clone(w.Calls), func(c *control.Call) bool { return c.Task != task })
 }
 
 // denial returns the denied call that made a task fail, nil when it failed otherwise.

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"waggle/control"
@@ -186,11 +187,7 @@ func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Dur
 // restartable returns the members that Keep would start: those without a process, but for those
 // whose client connects by itself, and those in the queue.
 func restartable(s *operator.State) []*control.Member {
-	var ms []*control.Member
-	for _, m := range s.Lead.Live() {
-		if m.Trust != record.FileTrust && m.Backend != operator.BackendMCP && !m.InQueue() && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
-			ms = append(ms, m)
-		}
-	}
-	return ms
+	return slices.DeleteFunc(s.Lead.Live(), func(m *control.Member) bool {
+		return m.Trust == record.FileTrust || m.Backend == operator.BackendMCP || m.InQueue() || m.Stopping != nil || m.Approved || running(m)
+	})
 }

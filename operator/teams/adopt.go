@@ -73,11 +73,8 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 	if (ao.PID == 0) == (ao.Session == "") {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
 	}
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("adopt"))
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, s, "adopt"); err != nil {
 		return nil, err
 	}
 	if ao.Session != "" {

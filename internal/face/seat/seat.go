@@ -29,11 +29,8 @@ func member(m teamfile.FileMember) teamfile.FileMember {
 
 // Add registers a member whose client connects later. Only the operator may call it.
 func (o Operator) Add(ctx context.Context, name protocol.TeamName, m teamfile.FileMember) (team.Member, error) {
-	s, err := o.Open(ctx, name, operator.Act)
+	s, err := o.Open(ctx, name, operator.Command("team add"))
 	if err != nil {
-		return team.Member{}, err
-	}
-	if err := o.Guard(ctx, s, "team add"); err != nil {
 		return team.Member{}, err
 	}
 	added, _, err := teams.Of(o.Operator).Join(ctx, s, member(m), false)
