@@ -79,7 +79,8 @@ func (l *Leader) put(ctx context.Context, o *control.Order) error {
 	tried := l.tried[o.Seq]
 	l.tried[o.Seq] = true
 	if tried || !o.At.After(l.began) || l.p.Minter.Now().Sub(o.At) > time.Second {
-		if there, err := holds(ctx, box, env); err != nil || there {
+		entries, err := box.Entries(ctx)
+		if err != nil || slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.Err == nil && mailbox.Same(e.Envelope, env) }) {
 			return err
 		}
 	}
@@ -98,12 +99,4 @@ func (l *Leader) sent(ctx context.Context, o *control.Order, again string) error
 		}
 		return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(o.Seq), File: at, Again: again}}}, nil
 	})
-}
-
-func holds(ctx context.Context, box mailbox.Store, env protocol.Envelope) (bool, error) {
-	entries, err := box.Entries(ctx)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.Err == nil && mailbox.Same(e.Envelope, env) }), nil
 }

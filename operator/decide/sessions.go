@@ -96,7 +96,8 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 			qs = append(qs, dialog(row))
 		}
 		if r.AtLead != "" {
-			row = SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: teammateIn(r.AtLead), Under: r.Name, PID: r.PID,
+			teammate, _, _ := strings.Cut(r.AtLead, " ") // the first that the notification of its lead names
+			row = SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: teammate, Under: r.Name, PID: r.PID,
 				State: session.RowWaitingHuman, Why: r.AtLead + "; answer at the lead", Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Trust: LevelAnswers, Since: row.Since, Hook: true}
 			rows, qs = append(rows, row), append(qs, dialog(row))
 		}
@@ -105,12 +106,6 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 	qs = append(qs, proposals...)
 	SortRequests(qs)
 	return rows, qs, errors.Join(append(v.Problems, err)...)
-}
-
-// teammateIn returns the first teammate that a notification of its lead names.
-func teammateIn(message string) string {
-	name, _, _ := strings.Cut(message, " ")
-	return name
 }
 
 // askLine describes a request in one line.

@@ -279,7 +279,7 @@ func TestRecapAbroad(t *testing.T) {
 		}
 		testenv.Must(t, os.RemoveAll(o.Root.TeamDir("theirs")))
 	}
-	if ks, err := o.PastTeams(); err != nil || len(ks) != 1 || ks[0].Team != "theirs" {
+	if ks, err := o.PastNames(); err != nil || len(ks) != 1 || ks[0].Name != "theirs" {
 		t.Errorf("%+v, %v", ks, err)
 	}
 }

@@ -225,7 +225,10 @@ func (m MemberStatus) Next(team string) operator.Next {
 // Status is what a member's facts say of it: its state, and what that means.
 func (f MemberFacts) Status() MemberStatus {
 	h := f.Health()
-	ms := MemberStatus{State: h.State, Stand: Stand{Is: f.conditionOf(h.State)}, Since: h.Since, Why: h.Why, Stays: f.stays(), Asks: f.asksDead(), PID: f.PID}
+	ms := MemberStatus{State: h.State, Stand: Stand{Is: f.conditionOf(h.State)}, Since: h.Since, Why: h.Why, Stays: f.stays(), PID: f.PID}
+	if f.gone() && f.Asks != nil {
+		ms.Asks = f.Asks.What
+	}
 	switch {
 	case h.State == StateHeldUp:
 		ms.For = f.HeldUp.For

@@ -252,13 +252,8 @@ func terminalEvidence(h terminal.Held) *TerminalEvidence {
 	return t
 }
 
-// logPath returns the path of a member's output.
-func (o Operator) logPath(name protocol.TeamName, member protocol.MemberName) string {
-	return filepath.Join(o.Root.MemberDir(name, member), task.LogName)
-}
-
 func (k *probe) output(m *control.Member, f *MemberFacts, g *Evidence) {
-	g.Output.Path = k.o.logPath(k.s.Team, m.Name)
+	g.Output.Path = filepath.Join(k.o.Root.MemberDir(k.s.Team, m.Name), task.LogName)
 	st, err := os.Lstat(g.Output.Path)
 	if err != nil {
 		return

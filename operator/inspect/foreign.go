@@ -3,22 +3,14 @@ package inspect
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
-	"waggle/home"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
 )
-
-// stands reports that the team of a record still exists.
-func (o Operator) stands(ctx context.Context, r *operator.State) bool {
-	cfg, err := o.Listing(ctx, r.Team)
-	return err == nil && operator.UIDOf(cfg) == r.Dir.UID
-}
 
 // WorkedIn reports a record of acts in another program's team that does not exist any more.
 func (o Operator) WorkedIn(ctx context.Context, name protocol.TeamName) bool {
@@ -47,7 +39,8 @@ func (o Operator) recapForeign(ctx context.Context, r *operator.State, since tim
 	if err != nil {
 		return nil, err
 	}
-	if d.State = "ended"; o.stands(ctx, r) {
+	d.State = "ended"
+	if cfg, err := o.Listing(ctx, r.Team); err == nil && operator.UIDOf(cfg) == r.Dir.UID {
 		d.State = "other"
 	}
 	return d, nil
@@ -104,14 +97,4 @@ func (g *recapper) guest(r operator.LogRecord, at time.Time) error {
 			By: string(b.By), Via: string(b.Channel), Reason: b.Reason})
 	}
 	return nil
-}
-
-// PastTeams lists the present and past teams, for completion, oldest first.
-func (o Operator) PastTeams() ([]home.Known, error) {
-	led, err := o.Home.List()
-	if err != nil {
-		return nil, err
-	}
-	foreign, err := o.Home.Foreign()
-	return slices.Concat(led, foreign), err
 }

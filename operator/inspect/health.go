@@ -154,7 +154,7 @@ func (f MemberFacts) Health() Health {
 	case f.PID != 0 && f.Process == spawn.Stopped:
 		return Health{StateStalled, f.since(), fmt.Sprintf("process %d is stopped (SIGSTOP, or a debugger); kill -CONT %d lets it go on", f.PID, f.PID)}
 	case f.PID != 0 && f.Process != spawn.Running:
-		return Health{StateUnknown, time.Time{}, fmt.Sprintf("process %d cannot be inspected: %s", f.PID, known(f.Unseen))}
+		return Health{StateUnknown, time.Time{}, fmt.Sprintf("process %d cannot be inspected: %s", f.PID, cmp.Or(strings.TrimSpace(f.Unseen), "nobody knows why"))}
 	case f.Broken != "":
 		return Health{StateUnknown, time.Time{}, "its journal cannot be read: " + f.Broken}
 	case f.Files:
@@ -230,14 +230,6 @@ func (f MemberFacts) asking(h Health) Health {
 		h.Why += "; " + f.Asks.What
 	}
 	return h
-}
-
-// asksDead is what a dead member asks, "" for nothing and of one that lives.
-func (f MemberFacts) asksDead() string {
-	if !f.gone() || f.Asks == nil {
-		return ""
-	}
-	return f.Asks.What
 }
 
 // stays reports a dead member that a person has to bring back: its end was not expected, and nobody starts it
@@ -338,11 +330,4 @@ func (f MemberFacts) since() time.Time {
 // ago formats an age for people; after a clock was set back there is no age.
 func (f MemberFacts) ago(t time.Time) string {
 	return max(0, f.Now.Sub(t)).Truncate(time.Second).String()
-}
-
-func known(s string) string {
-	if s = strings.TrimSpace(s); s == "" {
-		return "nobody knows why"
-	}
-	return s
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"waggle/internal/screen"
-	"waggle/task"
 )
 
 // lastBytes is how much of a log is read at most to find its last line.
@@ -46,12 +45,7 @@ func (l *LastLines) Of(log string) string {
 }
 
 func lastText(log string) string {
-	f, err := task.OpenFile(filepath.Dir(log), filepath.Base(log)) // no link, and no pipe that would block
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	out, _, _, err := lastOf(f, lastBytes)
+	out, _, _, err := lastOf(filepath.Dir(log), filepath.Base(log), lastBytes)
 	if err != nil || screen.Moves(out) {
 		return ""
 	}

@@ -26,13 +26,17 @@ type Named struct {
 
 // PastNames returns the names of all present and past teams whose records can be read.
 func (o Operator) PastNames() ([]Named, error) {
-	known, err := o.PastTeams()
+	led, err := o.Home.List()
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := o.Home.Foreign()
 	if err != nil {
 		return nil, err
 	}
 	var out []Named
 	said := map[protocol.TeamName]bool{}
-	for _, k := range known {
+	for _, k := range slices.Concat(led, foreign) {
 		if k.Broken != nil {
 			continue
 		}

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
+	"math"
 	"slices"
 
 	"waggle/internal/screen"
 	"waggle/operator"
 	"waggle/protocol"
-	"waggle/task"
 )
 
 // Logs hands a member's output to lines, part by part from its beginning, without escapes; with n > 0 only its last n
@@ -36,13 +35,14 @@ func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func
 	var rest []byte
 	var last []string
 	for i, name := range slices.Backward(names) { // the oldest first
-		out, err := p.part(name)
+		out, info, _, err := lastOf(p.dir, name, math.MaxInt64)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a rotation has moved it meanwhile
 		}
 		if err != nil {
 			return nil, &operator.Error{Kind: operator.Failed, Op: "logs", Err: err}
 		}
+		p.At, p.end = info.ModTime(), info
 		out, end := append(rest, out...), len(rest)+len(out)
 		if i > 0 { // a line may go on in the next part
 			end = bytes.LastIndexByte(out, '\n') + 1
@@ -60,19 +60,4 @@ func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func
 		return p, lines(last)
 	}
 	return p, nil
-}
-
-// part reads a part of a log, and notes that it is where the log ends.
-func (p *Peek) part(name string) ([]byte, error) {
-	f, err := task.OpenFile(p.dir, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	p.At, p.end = info.ModTime(), info
-	return io.ReadAll(io.NewSectionReader(f, 0, info.Size()))
 }

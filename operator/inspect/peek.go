@@ -175,15 +175,11 @@ func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
 		return nil, nil, false, err
 	}
 	for _, name := range names {
-		f, err := task.OpenFile(dir, name)
+		part, info, whole, err := lastOf(dir, name, int64(peekBytes-len(out)))
 		if errors.Is(err, fs.ErrNotExist) && at != nil {
 			break // a rotation has removed it meanwhile
 		}
 		if err != nil {
-			return nil, nil, false, err
-		}
-		part, info, whole, err := lastOf(f, int64(peekBytes-len(out)))
-		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, nil, false, err
 		}
 		if at == nil {
@@ -200,8 +196,13 @@ func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
 	return out, at, cut, nil
 }
 
-// lastOf reads the last bytes of a file.
-func lastOf(f *os.File, most int64) (out []byte, info os.FileInfo, whole bool, err error) {
+// lastOf reads the last bytes of a file of a directory: no link, and no pipe that would block.
+func lastOf(dir, name string, most int64) (out []byte, info os.FileInfo, whole bool, err error) {
+	f, err := task.OpenFile(dir, name)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer f.Close()
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, false, err
 	}

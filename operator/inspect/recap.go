@@ -138,7 +138,10 @@ func recapOf(s *operator.State, recs []operator.LogRecord, since time.Time, take
 	}
 	g := recapper{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, r := range recs {
-		g.remember(r)
+		var b record.Asked // to which later records refer
+		if r.Kind == record.KindAsked && json.Unmarshal(r.Body, &b) == nil {
+			g.asks[b.Key] = b.Ask
+		}
 		if r.Time.After(d.Since) {
 			if err := take(&g, r); err != nil {
 				return nil, err
@@ -204,14 +207,6 @@ type end struct {
 	instance record.Instance
 	epoch    uint64
 	attempt  int
-}
-
-// remember keeps what later records refer to.
-func (g *recapper) remember(r operator.LogRecord) {
-	var b record.Asked
-	if r.Kind == record.KindAsked && json.Unmarshal(r.Body, &b) == nil {
-		g.asks[b.Key] = b.Ask
-	}
 }
 
 func (g *recapper) take(r operator.LogRecord) error {

@@ -213,7 +213,12 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 		st.Leader.PID = s.Dir.Leading()
 	}
 	st.Halt = s.Lead.Halt
-	st.Pending, st.Alarms, st.Unanswerable = len(s.Lead.Pending()), Unverified(s), unanswerable(s)
+	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
+	for _, u := range s.Lead.Unverified {
+		if u.Told {
+			st.Unanswerable++
+		}
+	}
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
 			st.Budgets = append(st.Budgets, Budget{Scope: scope, Limit: limit, Used: used})

@@ -288,7 +288,7 @@ func TestTeams(t *testing.T) {
 	}
 	_, err = o.Team(t.Context(), "nobody")
 	operatortest.Is(t, "no team", err, operator.NotFound, "nobody")
-	if ks, err := o.PastTeams(); err != nil || len(ks) != 1 || ks[0].Team != "api" {
+	if ks, err := o.PastNames(); err != nil || len(ks) != 1 || ks[0].Name != "api" {
 		t.Errorf("%+v, %v", ks, err)
 	}
 }

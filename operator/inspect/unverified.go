@@ -5,16 +5,6 @@ import (
 	"waggle/operator"
 )
 
-// unanswerable counts the requests of members of other programs that nobody can answer, and whose sender was told so.
-func unanswerable(s *operator.State) (n int) {
-	for _, u := range s.Lead.Unverified {
-		if u.Told {
-			n++
-		}
-	}
-	return n
-}
-
 // Unverified counts the messages that the team's journals have as unverified: the leader's journal,
 // and those of its members, which judge their own mailboxes. status and doctor show this
 // number. An edit of the registry is no message: status shows it as one (damage). So are Unanswerable ones. It leaves out a member's journal that cannot be read; why NAME reports it.

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -103,10 +104,7 @@ func (o Operator) from(s *operator.State) (*teamfile.File, error) {
 		return &teamfile.File{}, nil
 	}
 	f, err := o.Accepted(s)
-	if err != nil {
-		return &teamfile.File{}, err
-	}
-	return f, nil
+	return cmp.Or(f, &teamfile.File{}), err
 }
 
 // FileChange is how a team file differs from the accepted one.
@@ -132,11 +130,10 @@ func (o Operator) FileChange(s *operator.State) (FileChange, error) {
 	if err != nil {
 		return FileChange{}, err
 	}
-	if c.Now, c.Broken = teamfile.ParseFile(f.Path, c.Data, process.Of(o.Operator).OwnWords()...); c.Broken != nil {
-		c.Now = nil
-		return c, nil
+	if c.Now, c.Broken = teamfile.ParseFile(f.Path, c.Data, process.Of(o.Operator).OwnWords()...); c.Broken == nil {
+		c.Broken = c.Now.Define(f.Definitions.User)
 	}
-	if c.Broken = c.Now.Define(f.Definitions.User); c.Broken != nil {
+	if c.Broken != nil {
 		c.Now = nil
 	}
 	return c, nil

@@ -3,7 +3,6 @@ package supervise
 import (
 	"context"
 	"errors"
-	"os"
 
 	"waggle/control"
 	"waggle/operator"
@@ -33,13 +32,11 @@ func (o Operator) PreparationOf(ctx context.Context, s *operator.State, m *contr
 
 // preparedBefore is the preparation of a member whose record is of a version that did not write it.
 func (o Operator) preparedBefore(ctx context.Context, s *operator.State, m *control.Member) (want record.Preparation, err error) {
-	if _, err := os.Lstat(s.Dir.TeamFile()); err == nil {
-		f, err := o.Accepted(s)
-		if err != nil {
-			return want, err
-		}
-		want = f.Prepared(string(m.Name))
+	f, err := o.from(s)
+	if err != nil {
+		return want, err
 	}
+	want = f.Prepared(string(m.Name))
 	files, err := process.Of(o.Operator).Included(ctx, m.Worktree.Repo)
 	want.Copy = append(files, want.Copy...)
 	return want, err

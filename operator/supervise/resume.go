@@ -105,8 +105,10 @@ func (o Operator) PlanResume(ctx context.Context, name protocol.TeamName) (*oper
 				p.Unknown = append(p.Unknown, fmt.Sprintf("%s %s: %s", m.Name, c.ID, decide.Describe(c.Kind, c.Ask)))
 			}
 		}
-		if p.Undelivered, err = o.countUnread(ctx, s, m.Name, p.Undelivered); err != nil {
-			return nil, nil, err
+		if in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, m.Name, true); err == nil { // an unreadable mailbox counts as empty
+			p.Undelivered += len(in.Entries)
+		} else if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
 		}
 	}
 	for _, q := range s.Lead.Pending() {
@@ -160,15 +162,6 @@ func resumeMember(m *control.Member) ResumeMember {
 		r.Action, r.Why = ResumeStart, fmt.Sprintf("process %d is gone", r.PID)
 	}
 	return r
-}
-
-// countUnread adds the unread messages of a member to n; an unreadable mailbox counts as empty.
-func (o Operator) countUnread(ctx context.Context, s *operator.State, name protocol.MemberName, n int) (int, error) {
-	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, name, true)
-	if err != nil {
-		return n, ctx.Err()
-	}
-	return n + len(in.Entries), nil
 }
 
 func (o Operator) openTasks(ctx context.Context, s *operator.State) (n int, err error) {

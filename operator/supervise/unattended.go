@@ -103,15 +103,11 @@ func (o Operator) checkUnattended(f *teamfile.File, probe func() (*record.Held, 
 	if err != nil {
 		return err
 	}
-	return &operator.Error{Kind: operator.Usage, Op: "run", Msg: fmt.Sprintf("nothing allows shell calls of %s here, and nobody is asked: sandboxed: allow needs an enforced sandbox, and %s", strings.Join(names, ", "), why),
-		Advice: "write these rules into policy: allow: " + string(list) + permitting(fix)}
-}
-
-func permitting(fix string) string {
-	if fix == "" {
-		return ""
+	if fix != "" {
+		fix = "; or make the sandbox available: " + fix
 	}
-	return "; or make the sandbox available: " + fix
+	return &operator.Error{Kind: operator.Usage, Op: "run", Msg: fmt.Sprintf("nothing allows shell calls of %s here, and nobody is asked: sandboxed: allow needs an enforced sandbox, and %s", strings.Join(names, ", "), why),
+		Advice: "write these rules into policy: allow: " + string(list) + fix}
 }
 
 // unsandboxed are the allow rules that a member lacks for the shell calls that only its sandbox would allow.
