@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -50,8 +49,8 @@ func (l *Leader) apply(r journal.Record) error {
 // decoded is a method of a fold that takes the body of a record, as one that reads it.
 func decoded[F, T any](fn func(F, journal.Record, T) error) func(F, journal.Record) error {
 	return func(f F, r journal.Record) error {
-		var b T
-		if err := json.Unmarshal(r.Body, &b); err != nil {
+		b, err := record.Body[T](r)
+		if err != nil {
 			return fmt.Errorf("%s: %w", r.Kind, err)
 		}
 		return fn(f, r, b)

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sort"
 
@@ -94,12 +93,11 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 // about adds whose record it is, and the member and the request that its body names.
 func (l *Log) about(r *LogRecord) {
 	r.Name, r.Team = l.r.Owner(r.Journal), l.r.Team
-	var k record.Key
-	if json.Unmarshal(r.Body, &k) != nil {
+	k, err := record.Body[record.Key](r.Record)
+	if err != nil {
 		return
 	}
-	var closed record.Closed
-	if json.Unmarshal(r.Body, &closed) == nil && closed.Key != nil {
+	if closed, err := record.Body[record.Closed](r.Record); err == nil && closed.Key != nil {
 		k = *closed.Key
 	}
 	if m, ok := l.r.Lead.ByInstance(k.Instance); ok {

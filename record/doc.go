@@ -6,8 +6,7 @@
 // A body is decoded by the kind of its record:
 //
 //	case record.KindAsked:
-//		var asked record.Asked
-//		err := json.Unmarshal(r.Body, &asked)
+//		asked, err := record.Body[record.Asked](r)
 //
 // The zero value of a field that a program of before did not write means what that
 // program did. Nothing here reads a clock or a file.

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -78,8 +77,8 @@ func (x *acts) Apply(r journal.Record) error {
 
 // take reads the body of a record. What cannot be read fails the whole: the newest act is not known then.
 func take[T any](x *acts, r journal.Record, fn func(journal.Record, T)) {
-	var b T
-	if err := json.Unmarshal(r.Body, &b); err != nil {
+	b, err := record.Body[T](r)
+	if err != nil {
 		x.failed = errors.Join(x.failed, err)
 		return
 	}

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -175,8 +174,8 @@ func (k *probe) look(ctx context.Context, m *control.Member) (MemberFacts, *Evid
 // foundNow reports a death that no journal has yet: this look found it.
 func (k *probe) foundNow(m *control.Member) bool {
 	return slices.ContainsFunc(k.s.Found, func(r journal.Record) bool {
-		var b record.Died
-		return r.Kind == record.KindDied && json.Unmarshal(r.Body, &b) == nil && b.Instance == m.Instance
+		b, err := record.Body[record.Died](r)
+		return r.Kind == record.KindDied && err == nil && b.Instance == m.Instance
 	})
 }
 

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"waggle/operator"
@@ -89,8 +88,8 @@ func (g *recapper) guest(r operator.LogRecord, at time.Time) error {
 			}
 		})
 	case record.KindAnswered:
-		var b record.Answered
-		if err := json.Unmarshal(r.Body, &b); err != nil || b.Channel != policy.ChannelFile {
+		b, err := record.Body[record.Answered](r.Record)
+		if err != nil || b.Channel != policy.ChannelFile {
 			return g.call(r, at)
 		}
 		g.d.Decisions = append(g.d.Decisions, RecapDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: decide.Brief(b.Kind, g.asks[b.Key]), Decision: b.Decision,

@@ -163,14 +163,13 @@ func lastLooked(l *control.Leader, recs []operator.LogRecord) (at time.Time, why
 		case record.KindDetached:
 			return r.Time, cmp.Or(why, "you detached")
 		case record.KindLeading:
-			var b record.LeadingProcess
 			// It records itself again when the team is up: what happened until then nobody saw.
-			if json.Unmarshal(r.Body, &b) == nil && b.Detached && !b.Up {
+			if b, err := record.Body[record.LeadingProcess](r.Record); err == nil && b.Detached && !b.Up {
 				return r.Time, cmp.Or(why, "you left it in the background")
 			}
 		case record.KindDecided:
-			var b record.Decided
-			if json.Unmarshal(r.Body, &b) != nil || b.By != policy.RoleOperator {
+			b, err := record.Body[record.Decided](r.Record)
+			if err != nil || b.By != policy.RoleOperator {
 				continue
 			}
 			if why == "" {
@@ -238,8 +237,8 @@ func (g *recapper) take(r operator.LogRecord) error {
 }
 
 func read[T any](r operator.LogRecord, fn func(T)) error {
-	var b T
-	if err := json.Unmarshal(r.Body, &b); err != nil {
+	b, err := record.Body[T](r.Record)
+	if err != nil {
 		return fmt.Errorf("record %d of %s: %w", r.Seq, r.Journal, err)
 	}
 	fn(b)

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -43,23 +42,19 @@ func (c *checked) take(n journal.Name, r journal.Record) {
 	case n == c.r.JournalName && r.Kind == record.KindSeen:
 		c.heard = append(c.heard, r)
 	case n == c.r.JournalName && r.Kind == record.KindAcknowledged && r.Writer.Operator:
-		var b record.Acknowledged
-		if json.Unmarshal(r.Body, &b) == nil && b.Break != nil {
+		if b, err := record.Body[record.Acknowledged](r); err == nil && b.Break != nil {
 			c.acknowledge(r, b.Break)
 		}
 	case n == c.r.JournalName && r.Kind == record.KindPolicy && r.Writer.Operator:
-		var b record.PolicySet
-		if json.Unmarshal(r.Body, &b) == nil {
+		if b, err := record.Body[record.PolicySet](r); err == nil {
 			c.sets[b.Policy.Version] = b
 		}
 	case n == c.r.JournalName && r.Kind == record.KindDecided:
-		var b record.Decided
-		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules {
+		if b, err := record.Body[record.Decided](r); err == nil && b.By == policy.RoleRules {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, nil, b.Decision, b.Rule, b.Policy, b.Judged})
 		}
 	case n != c.r.JournalName && r.Kind == record.KindAnswered:
-		var b record.Answered
-		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules && b.Ask != nil {
+		if b, err := record.Body[record.Answered](r); err == nil && b.By == policy.RoleRules && b.Ask != nil {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, b.Ask, b.Decision, b.Rule, b.Policy, b.Judged})
 		}
 	}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"time"
 
 	"waggle/journal"
@@ -31,9 +30,8 @@ func usedSince(d journal.Dir, since time.Time) (sum record.Usage) {
 	_ = d.Newest(journal.Leader, record.KindSpent, since, func(rs []journal.Record) (more bool) {
 		newest, older := map[record.Instance]record.Usage{}, map[record.Instance]record.Usage{}
 		for _, r := range rs {
-			var b record.Spent
-			switch {
-			case json.Unmarshal(r.Body, &b) != nil || !b.Usage.Valid():
+			switch b, err := record.Body[record.Spent](r); {
+			case err != nil || !b.Usage.Valid():
 			case r.Time.Before(since):
 				older[b.Instance] = b.Usage
 			default:

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -223,8 +222,7 @@ func (c *checked) agree() []BadRecord {
 	}
 	short := map[record.Instance]uint64{}
 	for _, r := range c.heard {
-		var b record.Seen
-		if json.Unmarshal(r.Body, &b) == nil && b.Ref > uint64(c.last[journal.Name(b.Instance)]) {
+		if b, err := record.Body[record.Seen](r); err == nil && b.Ref > uint64(c.last[journal.Name(b.Instance)]) {
 			short[b.Instance] = max(short[b.Instance], b.Ref)
 		}
 	}

@@ -3,7 +3,6 @@ package supervise
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -228,13 +227,11 @@ func times(s *operator.State, by record.Instance) map[string]span {
 	_, _ = s.Dir.OpenJournal(journal.Name(by), operator.Recorder(func(r journal.Record) { // a report has what there is
 		switch r.Kind {
 		case record.KindTaken:
-			var b record.Taken
-			if json.Unmarshal(r.Body, &b) == nil && all[b.Task].began.IsZero() {
+			if b, err := record.Body[record.Taken](r); err == nil && all[b.Task].began.IsZero() {
 				all[b.Task] = span{began: r.Time}
 			}
 		case record.KindSaid:
-			var b record.Said
-			if json.Unmarshal(r.Body, &b) == nil {
+			if b, err := record.Body[record.Said](r); err == nil {
 				all[b.Task] = span{all[b.Task].began, r.Time}
 			}
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -77,35 +76,29 @@ func newFold(id ID) *Fold {
 func (f *Fold) Apply(r journal.Record) error {
 	switch r.Kind {
 	case recOpened:
-		var b Opened
-		if decode(r, &b) {
+		if b, err := record.Body[Opened](r); err == nil {
 			f.Process, f.Ended = &b, nil
 		}
 	case recEnded:
-		var b Ended
-		if decode(r, &b) {
+		if b, err := record.Body[Ended](r); err == nil {
 			f.Ended = &b
 		}
 	case recAsked:
-		var b Asked
-		if decode(r, &b) {
+		if b, err := record.Body[Asked](r); err == nil {
 			f.asked(r, b)
 		}
 	case recDecided:
-		var b Decided
-		if decode(r, &b) {
+		if b, err := record.Body[Decided](r); err == nil {
 			f.decided(r, b)
 		}
 	case recAnswered:
-		var b Answered
-		if decode(r, &b) {
+		if b, err := record.Body[Answered](r); err == nil {
 			if req := f.byKey[b.Key]; req != nil && req.State == StateDecided {
 				req.State, req.Given = StateAnswered, r.Time
 			}
 		}
 	case recClosed:
-		var b Closed
-		if decode(r, &b) {
+		if b, err := record.Body[Closed](r); err == nil {
 			req := f.byKey[b.Key]
 			switch {
 			case req == nil:
@@ -116,8 +109,7 @@ func (f *Fold) Apply(r journal.Record) error {
 			}
 		}
 	case recSaid:
-		var b Said
-		if decode(r, &b) {
+		if b, err := record.Body[Said](r); err == nil {
 			f.saidRec(r, b)
 		}
 	case recUnverified, journal.KindRepaired: // for the audit
@@ -128,8 +120,6 @@ func (f *Fold) Apply(r journal.Record) error {
 	}
 	return nil
 }
-
-func decode(r journal.Record, into any) bool { return json.Unmarshal(r.Body, into) == nil }
 
 func (f *Fold) asked(r journal.Record, b Asked) {
 	if f.byKey[b.Key] != nil || b.Digest != record.DigestOf(f.uid, b.Key, b.Ask) {

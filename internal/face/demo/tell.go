@@ -96,8 +96,8 @@ func (p *play) line(r operator.LogRecord) (who, text string) {
 
 // body decodes a record that our own program wrote and the fold has accepted.
 func body[T any](r operator.LogRecord) T {
-	var b T
-	if err := json.Unmarshal(r.Body, &b); err != nil {
+	b, err := record.Body[T](r.Record)
+	if err != nil {
 		panic(fmt.Sprintf("demo: record %d of %s: %v", r.Seq, r.Name, err))
 	}
 	return b
