@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,11 +49,7 @@ func (l *Leader) Say(m *Member, to protocol.MemberName, env protocol.Envelope, w
 // refused with a *RefusedError that names how they were closed.
 func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
 	if o.Closed {
-		why := o.End
-		if why == "" {
-			why = "their recipient has ended"
-		}
-		return nil, &RefusedError{Why: "too late: the words are " + why}
+		return nil, &RefusedError{Why: "too late: the words are " + cmp.Or(o.End, "their recipient has ended")}
 	}
 	return []journal.Draft{{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
 }

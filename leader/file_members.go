@@ -73,7 +73,7 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 			err = l.again(ctx, m, o)
 		case o.Commanded != nil && o.Commanded.What == record.CommandShutdown: // its answer closes it
 		default:
-			err = l.closed(ctx, o, evidenceOf(trace))
+			err = l.closed(ctx, o, evidence[trace])
 		}
 		if err != nil {
 			return err
@@ -82,14 +82,8 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 	return nil
 }
 
-// evidenceOf says what closed an order to a reader of another program.
-func evidenceOf(t mailbox.Trace) string {
-	return map[mailbox.Trace]string{
-		mailbox.Marked: record.ReaderMarked,
-		mailbox.Taken:  record.ReaderTook,
-		mailbox.Erased: record.ReaderNever,
-	}[t]
-}
+// evidence says what closed an order to a reader of another program.
+var evidence = map[mailbox.Trace]string{mailbox.Marked: record.ReaderMarked, mailbox.Taken: record.ReaderTook, mailbox.Erased: record.ReaderNever}
 
 // again sends an erased message once more.
 func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order) error {

@@ -14,6 +14,7 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,7 @@ func New(p Parts) *Leader {
 	if p.Gone == nil {
 		p.Gone = func(context.Context, *control.Member) error { return nil }
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	l := &Leader{p: p, began: p.Minter.Now(), asleep: p.Asleep(), late: map[protocol.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
 		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{}, parted: map[record.Instance]bool{},
 		pause: backoff.Backoff{First: 100 * time.Millisecond, Most: 2 * time.Second, Chance: p.Minter.Rand},
@@ -380,23 +379,10 @@ func (l *Leader) appendDue(ctx context.Context, draft func() []journal.Draft) er
 func (l *Leader) Apply(ctx context.Context) error {
 	l.trouble.Directory(ctx, l.p.CheckDirectory, l.appendNow)
 	l.tend(ctx)
-	if err := l.readers(ctx); err != nil {
-		return err
-	}
-	if err := l.decide(ctx); err != nil {
-		return err
-	}
-	if err := l.flush(ctx); err != nil {
-		return err
-	}
-	if err := l.reap(ctx); err != nil {
-		return err
-	}
-	if err := l.reclaim(ctx); err != nil {
-		return err
-	}
-	if err := l.guard(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{l.readers, l.decide, l.flush, l.reap, l.reclaim, l.guard} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	l.consult()
 	l.part(ctx)

@@ -113,9 +113,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 	if j := l.open[n]; j != nil {
 		return j.Refresh(ctx)
 	}
-	opts := l.r.JournalOptions
-	opts.SnapshotAfter = -1
-	j, err := l.r.Dir.OpenJournal(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
+	j, err := l.r.Dir.OpenJournal(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), l.r.JournalOptions)
 	l.open[n] = j
 	return err
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,9 +88,7 @@ func (h host) callAsk(ctx context.Context, a transport.Args) (any, error) {
 	if a.Err != nil || c.Tool == "" || len(c.Input) == 0 || c.Input[0] != '{' {
 		return nil, a.Bad("ask wants a tool and an input, a JSON object")
 	}
-	if c.Cwd == "" {
-		c.Cwd = h.w.p.Cwd
-	}
+	c.Cwd = cmp.Or(c.Cwd, h.w.p.Cwd)
 	claim, err := h.Ask(ctx, c)
 	if err != nil {
 		return nil, err
@@ -177,10 +176,7 @@ func (h host) callSay(ctx context.Context, a transport.Args) (any, error) {
 	if a.Err != nil || text == "" {
 		return nil, a.Bad("say wants a text")
 	}
-	if to == "" {
-		to = string(protocol.Lead)
-	}
-	return struct{}{}, h.Say(ctx, to, text, summary)
+	return struct{}{}, h.Say(ctx, cmp.Or(to, string(protocol.Lead)), text, summary)
 }
 
 func (h host) callProgress(ctx context.Context, a transport.Args) (any, error) {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,9 +78,7 @@ func (w *Worker) returns(t *control.TaskState, c record.Check) bool {
 // check runs the check of a task as the member's commands run, and records what it said. The error is
 // that of a turn that was interrupted, or of the journal.
 func (w *Worker) check(ctx context.Context, t *turn, c record.Check, cwd string) error {
-	if c.Dir == "" {
-		c.Dir = cwd
-	}
+	c.Dir = cmp.Or(c.Dir, cwd)
 	w.status(task.MemberRunning, "its check runs: "+c.Command)
 	defer w.status(task.MemberRunning, "")
 	w.note("check: " + c.Command)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -23,9 +24,7 @@ import (
 // leave, and releases the lease. The member must exist already: by a token (operator.Operator.Work
 // does both), or because a backend started this program for it (Invoked).
 func Join(ctx context.Context, o Options) (err error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := spawn.Subreaper(); err != nil {
 		return err
 	}

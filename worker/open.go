@@ -286,10 +286,7 @@ func (p *Parts) watch(shut func(), dirs ...string) (stop func(), err error) {
 // place opens the member's directory: its log, its status, its artifacts. They are for people, so
 // that the member also works without them.
 func (p *Parts) place(o Options, dir string) (shut func()) {
-	log := o.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	made := filepath.Join(dir, task.ArtifactsName)
 	if root, err := logfile.MakeDir(dir, task.ArtifactsName, 0o700); err != nil {
 		log.Warn("no directory for artifacts", "err", err)

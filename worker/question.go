@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 
 	"waggle/agent"
@@ -38,9 +39,7 @@ func (h host) Question(ctx context.Context, q agent.Question) (agent.Answers, er
 func answersOf(q agent.Question, call answered) agent.Answers {
 	out := agent.Answers{Reason: call.Reason, By: call.By}
 	if len(call.replies) == 0 {
-		if out.Reason == "" {
-			out.Reason = record.NoAnswer
-		}
+		out.Reason = cmp.Or(out.Reason, record.NoAnswer)
 		return out
 	}
 	out.Given = true

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -106,12 +107,9 @@ func (w *Worker) tellMode(ctx context.Context) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	w.mu.Lock()
-	mode := w.p.Fold.Effective(w.p.Lead, w.p.Minter.Now()).Mode
+	mode := cmp.Or(w.p.Fold.Effective(w.p.Lead, w.p.Minter.Now()).Mode, policy.ModeDefault)
 	runs := w.turn != nil && !w.turn.over
 	w.mu.Unlock()
-	if mode == "" {
-		mode = policy.ModeDefault
-	}
 	if !runs || mode == w.mode {
 		return
 	}

@@ -15,6 +15,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,18 +215,14 @@ var errApproved = errors.New("shutdown approved")
 // New returns a worker over given parts. The journal must be opened, with its opened record for
 // this epoch appended, and the leader's must know the member.
 func New(p Parts) *Worker {
-	if p.Overdue == 0 {
-		p.Overdue = 2 * time.Second
-	}
+	p.Overdue = cmp.Or(p.Overdue, 2*time.Second)
 	if p.Output == nil {
 		p.Output = io.Discard
 	}
 	if p.Ended == nil {
 		p.Ended = spawn.Identity.Ended
 	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	w := &Worker{p: p, trouble: poll.Troubles{Log: p.Log}, bulletin: newBulletin(p), nudge: make(chan struct{}, 1),
 		baseline: map[string]bool{}, changed: make(chan struct{}), passed: make(chan struct{}), fetched: map[uint64]bool{},
 		sent: map[journal.Seq]bool{}, tried: map[journal.Seq]bool{}, told: map[record.Key]bool{}}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -125,11 +126,8 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if err := unconfirmed(req, a.Wildcard); a.Allow && err != nil {
 		return Refused(a.ID, err), nil
 	}
-	v := control.Answer{Key: req.Key, Digest: record.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
+	v := control.Answer{Key: req.Key, Digest: cmp.Or(record.Digest(a.Digest), req.Digest), Allow: a.Allow, By: policy.RoleOperator,
 		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first, Session: a.Session}
-	if v.Digest == "" {
-		v.Digest = req.Digest
-	}
 	if v.Answers, err = answersTo(req.Kind == record.KindQuestion, req.Handle, req.Ask.Input, a); err != nil {
 		return Refused(a.ID, err), nil
 	}

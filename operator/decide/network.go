@@ -382,7 +382,7 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.H
 	var gs []record.HostGrant
 	add := func(g record.HostGrant) {
 		g.Deny, g.Until, g.By = !a.Allow, a.Until, record.ByOperator
-		if !slices.ContainsFunc(gs, func(have record.HostGrant) bool { return sameGrant(have, g) }) {
+		if !hasGrant(gs, g) {
 			gs = append(gs, g)
 		}
 	}
@@ -457,24 +457,20 @@ func onceOf(s *operator.State, a NetAnswer, now time.Time) (keys []record.Key, e
 	return keys, nil
 }
 
-// sameGrant reports whether two answers are for the same member, host and port.
-func sameGrant(a, b record.HostGrant) bool {
-	return a.Host == b.Host && a.Port == b.Port && a.Instance == b.Instance
+// hasGrant reports whether one of some answers is for the same member, host and port as another.
+func hasGrant(some []record.HostGrant, g record.HostGrant) bool {
+	return slices.ContainsFunc(some, func(a record.HostGrant) bool { return a.Host == g.Host && a.Port == g.Port && a.Instance == g.Instance })
 }
 
 // allows reports whether a standing answer allows what is denied now.
 func allows(s *operator.State, denied []record.HostGrant) bool {
-	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have record.HostGrant) bool {
-		return !have.Deny && slices.ContainsFunc(denied, func(g record.HostGrant) bool { return sameGrant(have, g) })
-	})
+	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have record.HostGrant) bool { return !have.Deny && hasGrant(denied, have) })
 }
 
 // withGrants replaces the standing answers for the same member, host and port; stand false only
 // removes them.
 func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant {
-	out := slices.DeleteFunc(slices.Clone(hosts), func(have record.HostGrant) bool {
-		return slices.ContainsFunc(grants, func(g record.HostGrant) bool { return sameGrant(have, g) })
-	})
+	out := slices.DeleteFunc(slices.Clone(hosts), func(have record.HostGrant) bool { return hasGrant(grants, have) })
 	if stand {
 		out = append(out, grants...)
 	}

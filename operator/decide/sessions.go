@@ -344,9 +344,7 @@ func sessionEvent(shown Request, r session.Request) operator.AuditEvent {
 		e.Runs, e.RunsDigest, e.Answers = a.Input, a.Digest, a.Answers
 	}
 	if r.Closed != nil {
-		if e.Said == "" {
-			e.Said = r.Closed.Evidence
-		}
+		e.Said = cmp.Or(e.Said, r.Closed.Evidence)
 		if r.Closed.InDialog {
 			e.By, e.Via = "session", "its own dialog"
 			if r.Decided != nil {

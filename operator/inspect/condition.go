@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"time"
 
 	"waggle/control"
@@ -61,10 +62,7 @@ func (f MemberFacts) conditionOf(s MemberState) Condition {
 	case s == StateIdle && f.Finished:
 		return ConditionReady
 	}
-	if c, ok := conditions[s]; ok {
-		return c
-	}
-	return ConditionUnknown
+	return cmp.Or(conditions[s], ConditionUnknown)
 }
 
 // Group is where a member is listed: the sections of every list of members have this order.

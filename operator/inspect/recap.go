@@ -264,9 +264,7 @@ func (g *recapper) died(b record.Died, at time.Time) {
 	case b.Again != nil:
 		detail += "; to be started again"
 	}
-	if detail == "" {
-		detail = "its process was found gone"
-	}
+	detail = cmp.Or(detail, "its process was found gone")
 	e := end{b.Instance, b.Epoch, b.Attempt}
 	if i, told := g.ends[e]; told {
 		g.d.Members[i].Detail, g.d.Members[i].Do = detail, do

@@ -66,10 +66,7 @@ func (p BadRecord) String() string {
 	if p.Line > 0 {
 		at = fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
-	if at == "" {
-		at = "journal of " + p.Owner
-	}
-	return fmt.Sprintf("%s: seq %d: %s", at, p.Seq, p.Why)
+	return fmt.Sprintf("%s: seq %d: %s", cmp.Or(at, "journal of "+p.Owner), p.Seq, p.Why)
 }
 
 // Verify reads every line of every journal of a present, past or deleted team. It checks sums,
@@ -177,8 +174,6 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 		c.workers[record.Instance(n)] = w
 		fold = w
 	}
-	opts := c.r.JournalOptions
-	opts.SnapshotAfter = -1
 	var at journal.Seq
 	f, err := c.r.Dir.OpenJournal(n, recorded{fold, func(r journal.Record) {
 		if r.Seq == 1 {
@@ -186,7 +181,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 		}
 		at = r.Seq
 		c.take(n, r)
-	}}, opts)
+	}}, c.r.JournalOptions)
 	j := JournalVerified{Name: string(n), Owner: c.r.Owner(n), OK: err == nil}
 	if f != nil {
 		j.Records, j.Head = uint64(f.Seq()), f.Head()

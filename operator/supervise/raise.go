@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -203,12 +204,7 @@ func (o Operator) take(ctx context.Context, s *operator.State, f *teamfile.File,
 	return &raised{Reporter: process.Of(o.Operator).Reporter(s, note), o: o, f: f, l: l, ready: o.readiness(s)}, nil
 }
 
-func (r *raised) log() *slog.Logger {
-	if r.o.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return r.o.Log
-}
+func (r *raised) log() *slog.Logger { return cmp.Or(r.o.Log, slog.New(slog.DiscardHandler)) }
 
 func (r *raised) warn(msg string, err error, args ...any) {
 	if err != nil {
