@@ -287,7 +287,8 @@ func (o Operator) DecideNet(ctx context.Context, name protocol.TeamName, a NetAn
 	if err != nil {
 		return nil, err
 	}
-	revokes := !a.Allow && (allows(s, grants) || len(once) > 0)
+	stands := func(have record.HostGrant) bool { return !have.Deny && hasGrant(grants, have) }
+	revokes := !a.Allow && (len(once) > 0 || slices.ContainsFunc(s.Lead.Policy.Hosts, stands))
 	if a.Revoke && !revokes {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "net revoke", Msg: "nothing allows " + a.name() + " now", Next: operator.NextNetList.With()}
 	}
@@ -297,10 +298,11 @@ func (o Operator) DecideNet(ctx context.Context, name protocol.TeamName, a NetAn
 	if a.standing() || revokes {
 		// First what stands: who is answered may ask again at once.
 		out.Policy, err = o.changeOpen(ctx, s, func(_ *operator.State, p *record.PolicySet) error {
-			p.Hosts = withGrants(p.Hosts, grants, a.standing())
+			p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(have record.HostGrant) bool { return hasGrant(grants, have) })
 			p.Spent = append(slices.Clone(p.Spent), once...)
-			for _, r := range open {
-				if a.standing() {
+			if a.standing() {
+				p.Hosts = append(p.Hosts, grants...)
+				for _, r := range open {
 					p.Spent = append(p.Spent, r.Key)
 				}
 			}
@@ -460,21 +462,6 @@ func onceOf(s *operator.State, a NetAnswer, now time.Time) (keys []record.Key, e
 // hasGrant reports whether one of some answers is for the same member, host and port as another.
 func hasGrant(some []record.HostGrant, g record.HostGrant) bool {
 	return slices.ContainsFunc(some, func(a record.HostGrant) bool { return a.Host == g.Host && a.Port == g.Port && a.Instance == g.Instance })
-}
-
-// allows reports whether a standing answer allows what is denied now.
-func allows(s *operator.State, denied []record.HostGrant) bool {
-	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have record.HostGrant) bool { return !have.Deny && hasGrant(denied, have) })
-}
-
-// withGrants replaces the standing answers for the same member, host and port; stand false only
-// removes them.
-func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant {
-	out := slices.DeleteFunc(slices.Clone(hosts), func(have record.HostGrant) bool { return hasGrant(grants, have) })
-	if stand {
-		out = append(out, grants...)
-	}
-	return out
 }
 
 // GrantView is a standing answer about a host as it is shown.

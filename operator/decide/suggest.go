@@ -55,11 +55,7 @@ type approval struct {
 // proposes nothing of high risk, nothing that is allowed already, and nothing that covers a call
 // which the operator has denied. It records nothing.
 func (o Operator) Suggest(ctx context.Context, name protocol.TeamName) ([]Suggestion, error) {
-	s, err := o.Open(ctx, name, operator.Seen)
-	if err != nil {
-		return nil, err
-	}
-	calls, err := calls(s)
+	s, calls, err := o.calls(ctx, name, operator.Seen)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +81,7 @@ func (o Operator) Suggest(ctx context.Context, name protocol.TeamName) ([]Sugges
 
 // Matches tests a rule with the last lookBack calls of a team. It records nothing.
 func (o Operator) Matches(ctx context.Context, name protocol.TeamName, rule policy.Rule) (Suggestion, error) {
-	s, err := o.Open(ctx, name, operator.Act)
-	if err != nil {
-		return Suggestion{}, err
-	}
-	cs, err := calls(s)
+	_, cs, err := o.calls(ctx, name, operator.Act)
 	if err != nil {
 		return Suggestion{}, err
 	}
@@ -104,11 +96,7 @@ func (o Operator) Weigh(ctx context.Context, q *Request) error {
 	if len(q.Suggest) == 0 || q.Team == "-" {
 		return nil
 	}
-	s, err := o.Open(ctx, protocol.TeamName(q.Team), operator.Act)
-	if err != nil {
-		return err
-	}
-	cs, err := calls(s)
+	_, cs, err := o.calls(ctx, protocol.TeamName(q.Team), operator.Act)
 	if err != nil {
 		return err
 	}
@@ -183,7 +171,7 @@ func narrowest(class []approval) (policy.Rule, bool) {
 
 func suggestion(rule policy.Rule, class []approval, calls []memberCall) Suggestion {
 	sg := Suggestion{Rule: rule.String(), Approvals: len(class), Identical: true, Risk: string(policy.RiskOf(class[0].call)),
-		Members: []string{}, Matched: []SuggestedCall{}, Looked: len(calls)}
+		Members: []string{}, Matched: []SuggestedCall{}}
 	for _, a := range class {
 		sg.Identical = sg.Identical && string(a.call.Input) == string(class[0].call.Input)
 		if !slices.Contains(sg.Members, a.member) {
@@ -234,10 +222,14 @@ func allCalls(s *operator.State) (cs []memberCall, err error) {
 	return cs, nil
 }
 
-// calls returns the last tool calls of the team, newest first.
-func calls(s *operator.State) ([]memberCall, error) {
+// calls opens a team and returns its last tool calls, newest first.
+func (o Operator) calls(ctx context.Context, name protocol.TeamName, mode operator.Mode) (*operator.State, []memberCall, error) {
+	s, err := o.Open(ctx, name, mode)
+	if err != nil {
+		return nil, nil, err
+	}
 	cs, err := allCalls(s)
 	cs = slices.DeleteFunc(cs, func(c memberCall) bool { return c.Kind != protocol.KindPermissionRequest })
 	sort.SliceStable(cs, func(i, j int) bool { return cs[i].Asked.After(cs[j].Asked) })
-	return cs[:min(len(cs), lookBack)], err
+	return s, cs[:min(len(cs), lookBack)], err
 }
