@@ -161,8 +161,7 @@ func (b *book) unusable(live func() []*control.Member, err error, now time.Time)
 	if _, gone := atomicfile.Identify(b.o.Root.TeamDir(b.o.Team)); errors.Is(gone, fs.ErrNotExist) {
 		return nil // CheckDirectory reports it
 	}
-	var locked *atomicfile.LockedError
-	if errors.As(err, &locked) || !b.torn && !b.o.Writer.Operator {
+	if _, ok := errors.AsType[*atomicfile.LockedError](err); ok || !b.torn && !b.o.Writer.Operator {
 		b.torn = true
 		return nil
 	}

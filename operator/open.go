@@ -131,8 +131,7 @@ func (o Operator) presentWith(name protocol.TeamName, m Mode, jo journal.Options
 			return s, nil
 		}
 	}
-	var b *home.BrokenError
-	if errors.As(unknown, &b) {
+	if _, ok := errors.AsType[*home.BrokenError](unknown); ok {
 		return nil, &Error{Kind: Failed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
 			Next: Next{Step: NextDownForceOrPutBack, Team: name}}
 	}

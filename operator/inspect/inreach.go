@@ -15,6 +15,7 @@ import (
 	"waggle/internal/fs/gitdir"
 	"waggle/internal/fs/worktree"
 	"waggle/record"
+	"waggle/spawn"
 )
 
 // Reacher is in whose environment commands of members run.
@@ -153,14 +154,7 @@ func (r Reacher) hooks(ctx context.Context, m *control.Member) string {
 
 // reach says what commands of a member without an enforced sandbox reach.
 func (y *Why) reach(ctx context.Context, o Operator, m *control.Member, w *control.Worker) {
-	env := func(key string) (value string) {
-		for _, e := range o.Environ {
-			if v, ok := strings.CutPrefix(e, key+"="); ok {
-				value = v
-			}
-		}
-		return value
-	}
+	env := func(key string) string { return spawn.Getenv(o.Environ, key) }
 	if w == nil || w.Ready == nil {
 		return // it is not known yet
 	}

@@ -191,8 +191,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 		return j, nil
 	}
 	p := &BadRecord{Journal: string(n), Owner: j.Owner, Seq: uint64(at), Why: err.Error()}
-	var broken *journal.BrokenError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*journal.BrokenError](err); ok {
 		p.File, p.Line, p.Seq, p.Why = filepath.Join(c.r.Dir.JournalOf(string(n)), broken.File), broken.Line, uint64(broken.Seq), broken.Why
 	}
 	return j, p

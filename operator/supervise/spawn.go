@@ -167,8 +167,7 @@ func (o Operator) Begin(ctx context.Context, name protocol.TeamName, member prot
 		},
 		start: &lo,
 		undo: func(ctx context.Context, ms []*control.Member, cause error) error {
-			var differs *ContractError
-			if !errors.As(cause, &differs) {
+			if _, ok := errors.AsType[*ContractError](cause); !ok {
 				return nil
 			}
 			ordered := ""
