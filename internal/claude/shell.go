@@ -60,7 +60,10 @@ func ListenShells(box agent.Shell, dir, work, program string) (*Shells, error) {
 	if err := os.WriteFile(s.Prefix(), []byte(prefixScript(program, path)), 0o700); err != nil {
 		return nil, err
 	}
-	return s, s.serve(path, s.one)
+	if err := s.serve(path, s.one); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // shellsOf serves the prefix of a client at a place; nil: its shell commands run as it does.

@@ -65,6 +65,16 @@ func listenShells(t *testing.T, b *shellBox, work string) (*claude.Shells, strin
 	return s, filepath.Join(dir, "x")
 }
 
+// A prefix that cannot be served is none: one without its listener could not be closed.
+func TestShellsUnserved(t *testing.T) {
+	work, dir := t.TempDir(), t.TempDir()
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o600)) // where the socket would be
+	s, err := claude.ListenShells(agent.Shell{Settings: []string{filepath.Join(work, ".claude")}}, dir, work, nowhere)
+	if s != nil || err == nil {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
 // A shell command runs as it is prepared, with its exit code; a hook of the private settings runs as it
 // is. A command that cannot be prepared does not run.
 func TestShells(t *testing.T) {
