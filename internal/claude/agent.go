@@ -77,22 +77,14 @@ func Read(raw json.RawMessage) (Spec, error) {
 	}
 	for _, key := range o.Keys() {
 		v, _ := o.Get(key)
+		text := map[string]*string{"program": &s.Program, "model": &s.Model, "prompt": &s.Prompt, "mode": &s.Mode}[key]
+		list := map[string]*[]string{"args": &s.Args, "tools": &s.Tools, "no_tools": &s.NoTools}[key]
 		var ok bool
-		switch key {
-		case "program":
-			s.Program, ok = jsonobj.String(v)
-		case "model":
-			s.Model, ok = jsonobj.String(v)
-		case "prompt":
-			s.Prompt, ok = jsonobj.String(v)
-		case "mode":
-			s.Mode, ok = jsonobj.String(v)
-		case "args":
-			s.Args, ok = texts(v)
-		case "tools":
-			s.Tools, ok = texts(v)
-		case "no_tools":
-			s.NoTools, ok = texts(v)
+		switch {
+		case text != nil:
+			*text, ok = jsonobj.String(v)
+		case list != nil:
+			*list, ok = texts(v)
 		default:
 			return s, fmt.Errorf("claude: %q is not one of args, mode, model, no_tools, program, prompt, tools", clipped(key))
 		}
@@ -136,9 +128,7 @@ func New(raw json.RawMessage) (agent.Agent, error) {
 // resumed after a crash.
 type Agent struct {
 	member
-	turn  *turn // guarded by mu, as limit is
-	limit Limited
-
+	turn *turn   // guarded by mu
 	pane *inPane // does the turns instead, where the client has a pane; nil: it is headless
 }
 
@@ -209,9 +199,6 @@ func (a *Agent) Set(t Tune) {
 	defer a.mu.Unlock()
 	a.tune = t
 }
-
-// Limit is the last usage limit that the client has reported.
-func (a *Agent) Limit() Limited { a.mu.Lock(); defer a.mu.Unlock(); return a.limit }
 
 // Model is the model in use, as far as it is known.
 func (a *Agent) Model() string {
@@ -349,7 +336,7 @@ func (a *Agent) own(ctx context.Context, h agent.Host, o *opened, work bool) (ag
 
 // turnOf is a turn of a client in one of its modes.
 func (a *Agent) turnOf(ctx context.Context, h agent.Host, o *opened, mode string) *turn {
-	return &turn{a: a, o: o, asker: asker{h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, rules: o.rules, dir: o.dir, plans: o.plans, claims: map[string]agent.Claim{},
+	return &turn{a: a, o: o, asker: asker{begun: &o.begun, h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, claims: map[string]agent.Claim{},
 		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan}}
 }
 
@@ -410,7 +397,7 @@ func (a *Agent) result(ctx context.Context, w agent.Work, t *turn, e Ended, err 
 	if e.Failed {
 		o.failed = failed(e)
 	}
-	return t.asker.result(w, &t.o.begun, o, err)
+	return t.asker.result(w, o, err)
 }
 
 func failed(e Ended) string {

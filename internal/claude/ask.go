@@ -16,13 +16,12 @@ import (
 
 // asker asks the gate, in one turn, for what a client asks its host.
 type asker struct {
-	h          agent.Host
-	ctx        context.Context          // of the turn
-	dir, plans string                   // where the client works, and where it keeps plans
-	inPlan     func() bool              // the client is in plan mode
-	lacks      func(tool string) string // why the member has no such tool, "" when it has
-	rules      ownRules                 // of the client's settings
-	own        func(tool string) bool   // it is a tool of the member's own server, which asks and records by itself
+	*begun // the client
+	h      agent.Host
+	ctx    context.Context          // of the turn
+	inPlan func() bool              // the client is in plan mode
+	lacks  func(tool string) string // why the member has no such tool, "" when it has
+	own    func(tool string) bool   // it is a tool of the member's own server, which asks and records by itself
 
 	mu       sync.Mutex             // guards what follows
 	claims   map[string]agent.Claim // calls that were allowed and have not ended, by the client's id
@@ -105,7 +104,7 @@ func (t *asker) call(ctx context.Context, a Asked) Reply {
 	r := allow(c.Input)
 	if !r.allowed() {
 		delete(t.claims, a.UseID)
-		_ = c.Done(t.ctx, agent.Ran{Failed: true, Err: r.Words() + ", so it was not run"})
+		_ = c.Done(t.ctx, agent.Ran{Failed: true, Err: r.reason() + ", so it was not run"})
 		return r
 	}
 	r.undo = func() {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,17 +69,8 @@ type Waits struct {
 }
 
 func (w Waits) filled() Waits {
-	def := func(d *time.Duration, usual time.Duration) {
-		if *d == 0 {
-			*d = usual
-		}
-	}
-	def(&w.Ready, time.Minute)
-	def(&w.Answer, 10*time.Second)
-	def(&w.End, 5*time.Second)
-	def(&w.Told, 2*time.Second)
-	def(&w.Servers, time.Minute)
-	return w
+	return Waits{Ready: cmp.Or(w.Ready, time.Minute), Answer: cmp.Or(w.Answer, 10*time.Second), End: cmp.Or(w.End, 5*time.Second),
+		Told: cmp.Or(w.Told, 2*time.Second), Servers: cmp.Or(w.Servers, time.Minute)}
 }
 
 // argv is the client's command line.
@@ -178,7 +170,6 @@ func open(ctx context.Context, s Start) (*Client, error) {
 		c.exit, c.err = s.Exec.Run(run, spawn.Command{Argv: s.argv(), Dir: s.Dir, Env: s.Env, Stdin: in, Output: &lines{each: c.take}, Errors: s.Errors,
 			Grace: spawn.Grace{Term: s.Wait.End, Kill: s.Wait.End}, Linger: s.Wait.End, Reap: true})
 		_ = in.CloseWithError(ErrEnded)
-		c.gone()
 	}()
 	ready, cancel := context.WithTimeoutCause(ctx, s.Wait.Ready, fmt.Errorf("it did not answer within %s", s.Wait.Ready))
 	defer cancel()
@@ -369,17 +360,6 @@ func (c *Client) Close(ctx context.Context) error {
 	return c.err
 }
 
-// gone releases every goroutine that waits for the client.
-func (c *Client) gone() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.turn != nil {
-		for _, cancel := range c.turn.open {
-			cancel()
-		}
-	}
-}
-
 // take handles one line of the client. A line that is no frame is dropped.
 func (c *Client) take(line []byte) error {
 	f, err := Decode(line)
@@ -452,37 +432,29 @@ func (t *running) tell(f Frame) {
 
 // answer answers a request in a goroutine; the turn waits for that goroutine. The caller holds mu.
 func (c *Client) answer(t *running, a Asked) {
-	if a.Subtype == "mcp_message" && a.Server != "" && a.Server == c.start.Server {
-		c.asides.Go(func() {
+	aside := func(line func() []byte) { c.asides.Go(func() { _ = c.write(line()) }) }
+	hook := a.Request.Text("callback_id")
+	switch {
+	case a.Subtype == "mcp_message" && a.Server != "" && a.Server == c.start.Server:
+		aside(func() []byte {
 			answer, err := c.start.Serve(c.run, a.Message)
 			if err != nil {
-				_ = c.write(failure(a.ID, err.Error()))
-				return
+				return failure(a.ID, err.Error())
 			}
-			_ = c.write(served(a.ID, answer))
+			return success(a.ID, `{"mcp_response":`+string(answer)+`}`)
 		})
-		return
-	}
-	if a.Subtype == "hook_callback" && a.Request.Text("callback_id") == hookID {
-		c.asides.Go(func() { _ = c.write(success(a.ID, mustAsk)) })
-		return
-	}
-	if event := a.Request.Text("callback_id"); a.Subtype == "hook_callback" && c.start.Missed != nil && (event == postToolUse || event == postToolUseFailure) {
+	case a.Subtype == "hook_callback" && hook == hookID:
+		aside(func() []byte { return success(a.ID, mustAsk) })
+	case a.Subtype == "hook_callback" && c.start.Missed != nil && (hook == postToolUse || hook == postToolUseFailure):
 		input, _ := a.Request.Get("input")
-		c.asides.Go(func() { _ = c.write(success(a.ID, c.start.afterCall(event, string(input)))) })
-		return
-	}
-	if a.Subtype != "can_use_tool" && a.Subtype != elicits {
-		c.asides.Go(func() {
-			_ = c.write(failure(a.ID, "this host does not know "+clipped(a.Subtype)))
-		})
-		return
-	}
-	if t == nil || t.over {
+		aside(func() []byte { return success(a.ID, c.start.afterCall(hook, string(input))) })
+	case a.Subtype != "can_use_tool" && a.Subtype != elicits:
+		aside(func() []byte { return failure(a.ID, "this host does not know "+clipped(a.Subtype)) })
+	case t == nil || t.over:
 		c.hold(a)
-		return
+	default:
+		c.ask(t, a)
 	}
-	c.ask(t, a)
 }
 
 // Reply is the answer to one can_use_tool: an allow with the input that runs, or a deny with a
@@ -504,40 +476,34 @@ func allow(input []byte) Reply {
 }
 
 // deny refuses a call. The model reads words as the reason.
-func deny(words string) Reply {
-	if strings.TrimSpace(words) == "" {
-		words = "denied without a reason"
-	}
-	return Reply{words: words}
-}
+func deny(words string) Reply { return Reply{words: words} }
 
 // allowed reports whether the call runs.
 func (r Reply) allowed() bool { return r.input != nil }
 
-// Words is the reason of a denial.
-func (r Reply) Words() string { return r.words }
+// reason is why a call is denied.
+func (r Reply) reason() string {
+	if strings.TrimSpace(r.words) == "" {
+		return "denied without a reason"
+	}
+	return r.words
+}
+
+// unbroken puts JSON into one line: a line break between values would end it.
+var unbroken = strings.NewReplacer("\n", " ", "\r", " ")
 
 func (r Reply) line(id string) []byte {
 	if r.response != nil {
 		return success(id, string(r.response))
 	}
 	if r.input != nil {
-		// A line break between values of the input would end the line.
-		return success(id, `{"behavior":"allow","updatedInput":`+strings.NewReplacer("\n", " ", "\r", " ").Replace(string(r.input))+`}`)
+		return success(id, `{"behavior":"allow","updatedInput":`+unbroken.Replace(string(r.input))+`}`)
 	}
-	if r.words == "" {
-		r = deny("")
-	}
-	return success(id, `{"behavior":"deny","message":`+string(jsonobj.AppendString(nil, r.words))+`}`)
+	return success(id, `{"behavior":"deny","message":`+string(jsonobj.AppendString(nil, r.reason()))+`}`)
 }
 
 // mustAsk is the answer to the host's hook.
 const mustAsk = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"the team decides"}}`
-
-// served is the answer of a tool server.
-func served(id string, answer []byte) []byte {
-	return success(id, `{"mcp_response":`+string(answer)+`}`)
-}
 
 // success is an answer to a request of the client.
 func success(id, response string) []byte {

@@ -15,13 +15,12 @@ import (
 )
 
 // notInherited are variables of the member's process, besides those of a session above (spawn.ScopeSession), that its
-// client must not have, with the reason.
-var notInherited = []struct{ name, why string }{
-	{"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "switches the client's own teams on: their members ask its lead, and not waggle"},
-	{"CLAUDE_CODE_SIMPLE", "leaves hooks out: the host would not be asked"},
-	{agent.EnvSocket, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
-	{agent.EnvSpawn, "is for hooks and tool servers that ask by themselves, not for the model's commands"},
-	{SecondVar, "is another client's"},
+// client must not have.
+var notInherited = []string{
+	"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", // it switches the client's own teams on: their members ask its lead, and not waggle
+	"CLAUDE_CODE_SIMPLE",                   // it leaves hooks out: the host would not be asked
+	agent.EnvSocket, agent.EnvSpawn,        // they are for hooks and tool servers that ask by themselves, not for the model's commands
+	SecondVar, // it is another client's
 }
 
 // SecondVar is the environment variable with the socket of Second, for the hooks of a member in a pane.
@@ -31,7 +30,7 @@ const SecondVar = "WAGGLE_CLAUDE_SECOND"
 func unparented(env []string) []string {
 	return slices.DeleteFunc(spawn.Without(env, spawn.ScopeSession), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.ContainsFunc(notInherited, func(s struct{ name, why string }) bool { return s.name == name })
+		return slices.Contains(notInherited, name)
 	})
 }
 

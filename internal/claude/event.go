@@ -138,14 +138,7 @@ func (e Event) line() []byte {
 	if e.Input == nil {
 		return append(b[:len(b)-1], "}\n"...)
 	}
-	b = append(b, `"tool_input":`...)
-	for _, c := range e.Input {
-		if c == '\n' || c == '\r' {
-			c = ' ' // between values
-		}
-		b = append(b, c)
-	}
-	return append(b, "}\n"...)
+	return append(append(append(b, `"tool_input":`...), unbroken.Replace(string(e.Input))...), "}\n"...)
 }
 
 // parseEvent reads a line of the socket.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,14 +36,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[
 // Usable reports whether members can use this version.
 func (v Version) Usable() bool { return !v.before(Oldest) }
 
-func (v Version) before(w Version) bool {
-	for i := range v {
-		if v[i] != w[i] {
-			return v[i] < w[i]
-		}
-	}
-	return false
-}
+func (v Version) before(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 
 // UnsupportedError: the client cannot be a member in a pane.
 type UnsupportedError struct{ Found Found }

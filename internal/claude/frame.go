@@ -14,7 +14,7 @@ import (
 
 // Frame is one line of the client's output: an Init, Status, Said, Ran, Ended, Asked, Answered,
 // Working, Cancelled or Limited, or an Other.
-type Frame interface{ frame() }
+type Frame any
 
 // Init is the client's description of itself, at the start of each turn.
 type Init struct{ Session, Model, Mode string }
@@ -109,18 +109,6 @@ type Limited struct {
 
 // Other is a frame that this package does not know or use.
 type Other struct{ Type, Subtype string }
-
-func (Init) frame()      {}
-func (Status) frame()    {}
-func (Said) frame()      {}
-func (Ran) frame()       {}
-func (Ended) frame()     {}
-func (Asked) frame()     {}
-func (Answered) frame()  {}
-func (Working) frame()   {}
-func (Cancelled) frame() {}
-func (Limited) frame()   {}
-func (Other) frame()     {}
 
 // Decode reads one line by exact field name. A frame of an unknown type is an Other; an error means
 // that the line is no frame.

@@ -54,16 +54,15 @@ func (p *inPane) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Re
 	ctx, dir, cancel := where(ctx, w)
 	defer cancel()
 	mode := p.spec.begins(w, team)
-	t := &paneTurn{p: p, waits: shown{h: h}, open: map[*dialog]bool{}, asker: asker{h: h, ctx: ctx, lacks: p.spec.lacks, own: (*ownTools)(nil).has, dir: dir, claims: map[string]agent.Claim{}, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
-	defer t.waits.set(context.WithoutCancel(ctx), "")
-	s, err := p.open(ctx, t, h, dir, mode, w.Conversation)
+	waits := &shown{h: h}
+	defer waits.set(context.WithoutCancel(ctx), "")
+	s, err := p.open(ctx, waits, dir, mode, w.Conversation)
 	if err != nil {
 		return p.unopened(ctx, w, err)
 	}
-	t.s, t.plans, t.before = s, s.plans, p.taken(s)
-	t.rules = s.rules
-	t.inPlan = func() bool { p.mu.Lock(); defer p.mu.Unlock(); return s.mode == ModePlan }
-	p.change(func() { p.turn = t })
+	t := &paneTurn{p: p, s: s, waits: waits, open: map[*dialog]bool{}, asker: asker{begun: &s.begun, h: h, ctx: ctx, lacks: p.spec.lacks, own: (*ownTools)(nil).has, claims: map[string]agent.Claim{},
+		inPlan: func() bool { p.mu.Lock(); defer p.mu.Unlock(); return s.mode == ModePlan }, planning: mode == ModePlan, required: w.Task != nil && w.Task.PlanRequired}}
+	p.change(func() { p.turn, t.before = t, s.ours })
 	defer t.end()
 	p.keep(t)
 	if !work {
@@ -94,20 +93,17 @@ func (p *inPane) unopened(ctx context.Context, w agent.Work, err error) (agent.R
 	return agent.Result{Failed: true, Reason: err.Error()}, nil
 }
 
-// taken is how many prompts of waggle a session has taken.
-func (p *inPane) taken(s *session) int { p.mu.Lock(); defer p.mu.Unlock(); return s.ours }
-
 // keep records the session.
 func (p *inPane) keep(t *paneTurn) {
 	p.mu.Lock()
-	c := agent.Conversation{ID: t.s.id, Model: t.s.model, Resumed: t.s.wasResumed, Dir: t.s.dir}
+	id, model := t.s.id, t.s.model
 	p.mu.Unlock()
-	p.member.keep(&t.asker, c, &p.kept)
+	p.member.keep(&t.asker, id, model, &p.kept)
 }
 
 // open returns the client for a directory and a mode. A client that has ended, that works elsewhere
 // or that plans when it should not is replaced: its mode is changed by nobody else than its person.
-func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode, conversation string) (*session, error) {
+func (p *inPane) open(ctx context.Context, waits *shown, dir, mode, conversation string) (*session, error) {
 	p.mu.Lock()
 	s, _ := p.running.(*session)
 	of := p.dirs[conversation]
@@ -120,10 +116,10 @@ func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode,
 		return s, nil
 	}
 	if err := p.shut(ctx); err != nil {
-		fmt.Fprintf(h.Output(), "the client before: %v\n", err)
+		fmt.Fprintf(waits.h.Output(), "the client before: %v\n", err)
 	}
-	err := resume(ctx, h, dir, conversation, of, func(conversation string) (err error) {
-		s, err = p.start(ctx, t, h, dir, mode, conversation)
+	err := resume(ctx, waits.h, dir, conversation, of, func(conversation string) (err error) {
+		s, err = p.start(ctx, waits, dir, mode, conversation)
 		return err
 	})
 	return s, err
@@ -131,8 +127,8 @@ func (p *inPane) open(ctx context.Context, t *paneTurn, h agent.Host, dir, mode,
 
 // start starts a client and waits until its hooks have told of its session and it takes words. What
 // it shows meanwhile, that it wants to be trusted or logged in, a person answers in the pane.
-func (p *inPane) start(ctx context.Context, t *paneTurn, h agent.Host, dir, mode, resume string) (*session, error) {
-	s, err := p.begin(ctx, h.Environ(), dir, mode, resume)
+func (p *inPane) start(ctx context.Context, waits *shown, dir, mode, resume string) (*session, error) {
+	s, err := p.begin(ctx, waits.h.Environ(), dir, mode, resume)
 	if err != nil {
 		return nil, err
 	}
@@ -147,13 +143,13 @@ func (p *inPane) start(ctx context.Context, t *paneTurn, h agent.Host, dir, mode
 		if id != "" {
 			if e, ok := s.entry(pid, id); ok && e.MessagingSocketPath != "" {
 				p.change(func() { p.failed = 0 })
-				t.waits.set(ctx, "")
+				waits.set(ctx, "")
 				return s, nil
 			}
 		}
 		lines, wrote := p.show.Shown()
 		if still.since(wrote) >= stillFor {
-			t.waits.set(ctx, screenText(lines))
+			waits.set(ctx, screenText(lines))
 		}
 		select {
 		case <-s.done:
@@ -204,21 +200,44 @@ func (w *shown) set(ctx context.Context, why string) {
 }
 
 // enter waits for a turn of this session, and wants one when none runs.
-func (p *inPane) enter(ctx context.Context, s *session) *paneTurn {
+func (p *inPane) enter(ctx context.Context, s *session) (t *paneTurn) {
+	if err := p.until(ctx, s, func() bool {
+		t = p.turn
+		runs := t != nil && t.s == s && t.ctx.Err() == nil
+		if !runs {
+			p.want()
+		}
+		return runs
+	}, nil); err != nil {
+		return nil
+	}
+	return t
+}
+
+// until waits for a condition of a session, which is asked under the mutex. look, unless nil, is called again and again.
+// The error is ErrEnded when its client ends first.
+func (p *inPane) until(ctx context.Context, s *session, over func() bool, look func()) error {
+	var ticks <-chan time.Time
+	if look != nil {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		ticks = tick.C
+	}
 	for {
 		p.mu.Lock()
-		t, changed := p.turn, p.changed
+		done, changed := over(), p.changed
 		p.mu.Unlock()
-		if t != nil && t.s == s && t.ctx.Err() == nil {
-			return t
+		if done {
+			return nil
 		}
-		p.want()
 		select {
 		case <-changed:
+		case <-ticks:
+			look()
 		case <-s.done:
-			return nil
+			return ErrEnded
 		case <-ctx.Done():
-			return nil
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -103,7 +103,8 @@ func resume(ctx context.Context, h agent.Host, dir, conversation, of string, sta
 }
 
 // keep records a session when its client has told of its id. kept is the one on record.
-func (m *member) keep(t *asker, c agent.Conversation, kept *agent.Conversation) {
+func (m *member) keep(t *asker, id, model string, kept *agent.Conversation) {
+	c := agent.Conversation{ID: id, Model: model, Resumed: t.wasResumed, Dir: t.dir}
 	m.mu.Lock()
 	known := c.ID == "" || c == *kept
 	if c.ID != "" {
@@ -145,7 +146,7 @@ type outcome struct {
 }
 
 // result makes the result of a turn of a client.
-func (t *asker) result(w agent.Work, b *begun, o outcome, err error) (agent.Result, error) {
+func (t *asker) result(w agent.Work, o outcome, err error) (agent.Result, error) {
 	r := agent.Result{Summary: firstLine(o.last)}
 	switch {
 	case err != nil && errors.Is(err, ErrEnded) && t.ctx.Err() == nil:
@@ -153,10 +154,10 @@ func (t *asker) result(w agent.Work, b *begun, o outcome, err error) (agent.Resu
 	case err != nil:
 		return inTime(t.ctx, w, agent.Result{}, err)
 	case o.failed != "" && (o.limit.Rejected || o.status == 429):
-		b.limited = "a usage limit"
+		t.limited = "a usage limit"
 		return agent.Result{}, &agent.Limited{Until: o.limit.Until, Reason: o.limit.reason()}
 	case o.failed != "" && passes(o.trouble, o.status):
-		b.limited = "a failure of the model's service"
+		t.limited = "a failure of the model's service"
 		return agent.Result{}, &agent.Limited{Reason: o.failed, Passing: true}
 	case o.failed != "":
 		r.Failed, r.Reason = true, o.failed

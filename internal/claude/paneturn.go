@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +18,7 @@ type paneTurn struct {
 	p *inPane
 	s *session
 
-	waits  shown
+	waits  *shown
 	asks   sync.WaitGroup   // answers that are waited for
 	open   map[*dialog]bool // guarded by the agent's mutex, as what follows is
 	looks  looks
@@ -197,7 +196,7 @@ func (t *paneTurn) leave(d *dialog) {
 func (t *paneTurn) verdict(r Reply) {
 	words := "Your plan is approved: carry it out."
 	if !r.allowed() {
-		words = "Your plan is not approved. " + r.Words()
+		words = "Your plan is not approved. " + r.reason()
 	}
 	t.p.mu.Lock()
 	id, was, msgID := t.s.id, t.s.busy, t.s.message(words)
@@ -219,12 +218,9 @@ func (r Reply) decision(tool string, cut bool) []byte {
 	case r.input != nil && !cut:
 		return append(b, `"allow"}}}`+"\n"...)
 	}
-	words := r.words
+	words := r.reason()
 	if cut {
 		words = "the turn is being ended"
-	}
-	if strings.TrimSpace(words) == "" {
-		words = "denied without a reason"
 	}
 	b = jsonobj.AppendString(append(b, `"deny","message":`...), words)
 	if cut {
@@ -313,26 +309,12 @@ func (t *paneTurn) await(over func() bool) error { return t.until(over, func(str
 // until waits for a condition of the session, which is asked under the mutex. look is called at once
 // and again and again, with what the client's registry says of the session.
 func (t *paneTurn) until(over func() bool, look func(status string)) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	look(t.look())
-	for {
-		t.p.mu.Lock()
-		done, changed := over(), t.p.changed
-		t.p.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-tick.C:
-			look(t.look())
-		case <-t.s.done:
-			return ErrEnded
-		case <-t.ctx.Done():
-			return errors.Join(context.Cause(t.ctx), t.stop())
-		}
+	err := t.p.until(t.ctx, t.s, over, func() { look(t.look()) })
+	if err != nil && !errors.Is(err, ErrEnded) {
+		err = errors.Join(err, t.stop())
 	}
+	return err
 }
 
 // look reads what the client's registry says of the session: a dialog that the pane has answered, a
@@ -412,31 +394,19 @@ func (t *paneTurn) stop() error {
 	t.p.mu.Lock()
 	wait := t.p.tune.Wait.filled().End
 	t.p.mu.Unlock()
-	late := time.NewTimer(wait)
-	defer late.Stop()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		t.p.mu.Lock()
-		busy, changed := t.s.busy, t.p.changed
-		t.p.mu.Unlock()
-		if !busy || t.s.ended() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-tick.C:
-			t.look()
-		case <-late.C:
-			return t.p.shut(t.ctx)
-		}
+	late, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), wait)
+	defer cancel()
+	err := t.p.until(late, t.s, func() bool { return !t.s.busy }, func() { t.look() })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return t.p.shut(t.ctx)
 	}
+	return nil // it rests, or has ended
 }
 
 // end lets go of what the turn has open.
 func (t *paneTurn) end() {
-	t.p.change(func() { t.p.turn = nil })
 	t.p.change(func() {
+		t.p.turn = nil
 		for d := range t.open {
 			d.passed = false
 			d.elsewhere("the turn has ended")
@@ -457,5 +427,5 @@ func (t *paneTurn) result(w agent.Work, err error) (agent.Result, error) {
 	t.p.mu.Lock()
 	o := outcome{last: t.s.last, failed: t.s.failed, trouble: t.s.trouble, limit: Limited{Rejected: t.s.trouble == rateLimited}}
 	t.p.mu.Unlock()
-	return t.asker.result(w, &t.s.begun, o, err)
+	return t.asker.result(w, o, err)
 }

@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"waggle/agent"
@@ -93,7 +94,7 @@ func readRule(text, home, path string) (rules []policy.Rule, exact bool) {
 	text = strings.TrimSuffix(text, "__*") // every tool of a server
 	tool, pattern, has := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	texts := []string{text}
-	if has && isPathTool(tool) {
+	if has && slices.Contains(pathTools, tool) {
 		base := filepath.Dir(filepath.Dir(path))
 		switch {
 		case strings.HasPrefix(pattern, "//"):
@@ -123,13 +124,8 @@ func readRule(text, home, path string) (rules []policy.Rule, exact bool) {
 	return rules, exact
 }
 
-func isPathTool(tool string) bool {
-	switch tool {
-	case "Read", "NotebookRead", "Glob", "Grep", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return true
-	}
-	return false
-}
+// pathTools are the tools whose rules name files.
+var pathTools = append([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, reads...)
 
 // some names the first of many rules.
 func some(texts []string) string {

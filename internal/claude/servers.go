@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"waggle/internal/json/jsonobj"
 )
-
-// server is a tool server of the client, with how it is connected.
-type server struct{ name, status, why string }
 
 // The states of a tool server that are looked at here.
 const (
@@ -21,23 +17,34 @@ const (
 	noLogin    = "needs-auth"
 )
 
-// servers asks the client about its tool servers.
-func (c *Client) servers(ctx context.Context) ([]server, error) {
+// lacking asks the client about its tool servers. It returns a line for each one whose tools are missing, and whether
+// one of them is being connected.
+func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
 	defer cancel()
 	body, err := c.request(ctx, "mcp_status", "")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	list, _ := body.Get("mcpServers")
 	all, _ := jsonobj.Elements(list)
-	var found []server
 	for _, raw := range all {
-		if o, err := jsonobj.Parse(raw); err == nil {
-			found = append(found, server{clipped(o.Text("name")), o.Text("status"), clipped(firstLine(o.Text("error")))})
+		o, err := jsonobj.Parse(raw)
+		if err != nil {
+			continue
+		}
+		switch name, status := clipped(o.Text("name")), o.Text("status"); {
+		case status == connecting:
+			waits = true
+			missing = append(missing, "tool server "+name+" is still being connected: the model does not have its tools yet")
+		case name == prefixServer: // it has no tools
+		case status == refused:
+			missing = append(missing, strings.TrimSuffix("tool server "+name+" could not be connected: "+clipped(firstLine(o.Text("error"))), ": "))
+		case status == noLogin:
+			missing = append(missing, "tool server "+name+" needs a login: start the client yourself and use /mcp")
 		}
 	}
-	return slices.DeleteFunc(found, func(s server) bool { return s.name == prefixServer && s.status != connecting }), nil
+	return missing, waits, nil
 }
 
 // connected waits until no tool server is being connected: the client would ask the model at once, which
@@ -50,7 +57,7 @@ func (c *Client) connected(ctx context.Context, say func(line string)) (missing 
 	const longest = 500 * time.Millisecond
 	pause, said := 20*time.Millisecond, false
 	for over := false; ; {
-		all, err := c.servers(ctx)
+		missing, waits, err := c.lacking(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -59,7 +66,6 @@ func (c *Client) connected(ctx context.Context, say func(line string)) (missing 
 		case err != nil:
 			return []string{fmt.Sprintf("the state of the tool servers is not known: %v", err)}, nil
 		}
-		missing, waits := lacking(all)
 		if !waits || over {
 			return missing, nil
 		}
@@ -76,20 +82,4 @@ func (c *Client) connected(ctx context.Context, say func(line string)) (missing 
 		case <-ctx.Done():
 		}
 	}
-}
-
-// lacking is a line for each server whose tools are missing, and whether one of them is being connected.
-func lacking(all []server) (missing []string, waits bool) {
-	for _, s := range all {
-		switch s.status {
-		case connecting:
-			waits = true
-			missing = append(missing, "tool server "+s.name+" is still being connected: the model does not have its tools yet")
-		case refused:
-			missing = append(missing, strings.TrimSuffix("tool server "+s.name+" could not be connected: "+s.why, ": "))
-		case noLogin:
-			missing = append(missing, "tool server "+s.name+" needs a login: start the client yourself and use /mcp")
-		}
-	}
-	return missing, waits
 }

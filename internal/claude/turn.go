@@ -110,7 +110,7 @@ func (t *turn) Ran(r Ran) {
 
 // Mode implements Handler: after the client's first frame about its mode, its session id is known.
 func (t *turn) Mode(mode string) {
-	t.a.keep(&t.asker, agent.Conversation{ID: t.o.c.Session(), Model: t.o.c.Model(), Resumed: t.o.wasResumed, Dir: t.o.dir}, &t.o.kept)
+	t.a.keep(&t.asker, t.o.c.Session(), t.o.c.Model(), &t.o.kept)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mode == ModePlan {
@@ -123,9 +123,6 @@ func (t *turn) Limited(l Limited) {
 	t.mu.Lock()
 	t.limit = l
 	t.mu.Unlock()
-	t.a.mu.Lock()
-	t.a.limit = l
-	t.a.mu.Unlock()
 	if l.Rejected {
 		fmt.Fprintln(t.h.Output(), l.words())
 	}
