@@ -74,7 +74,7 @@ var archRows = map[string]archRow{
 	"internal/json/jsonfile":         {1, "whole files of JSON; it does not know whose"},
 	"internal/json/jsonc":            {1, "JSON with comments and the place of every value; it does not know whose"},
 	"internal/claude/claudeaccount":  {4, "where the Claude Code client keeps its configuration, sessions and login; what of it a sandbox has"},
-	"internal/claude/elicitation":    {4, "what a server of the Model Context Protocol asks a person; it knows no client"},
+	"internal/claude/elicitation":    {4, "what a tool server or a model asks a person, and the answer in its form; it knows no team"},
 	"internal/claude":                {5, "the real Claude Code as an agent; it asks the gate, and knows no worker and no journal"},
 	"internal/face/pane":             {4, "a program on this process's own terminal; it knows no agent's protocol"},
 	"internal/claude/claudesettings": {2, "settings files of another client; it knows no team"},

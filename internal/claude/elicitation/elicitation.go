@@ -1,5 +1,6 @@
 // Package elicitation reads the form with which a server of the Model Context Protocol asks a person, as
-// a question to the person, and writes the person's answer as the server wants it.
+// a question to the person, and writes the person's answer as the server wants it; Answered writes the answers to what
+// the model itself asks.
 //
 //	f, err := elicitation.Read(server, message, mode, schema)
 //	answers, err := h.Question(ctx, f.Question())
@@ -7,6 +8,7 @@
 package elicitation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,11 +107,7 @@ func choices(s *jsonobj.Object) (values, labels []string) {
 		list, _ := jsonobj.Elements(raw)
 		for _, e := range list {
 			if o, err := jsonobj.Parse(e); err == nil && o.Text("const") != "" {
-				label := o.Text("title")
-				if label == "" {
-					label = o.Text("const")
-				}
-				values, labels = append(values, o.Text("const")), append(labels, label)
+				values, labels = append(values, o.Text("const")), append(labels, cmp.Or(o.Text("title"), o.Text("const")))
 			}
 		}
 	}
@@ -142,7 +140,7 @@ func (f Form) Content(replies []agent.Reply) ([]byte, error) {
 	if len(replies) != len(f.fields) {
 		return nil, fmt.Errorf("%d parts were asked and %d answered", len(f.fields), len(replies))
 	}
-	out := []byte{'{'}
+	var out jsonobj.Object
 	for i, one := range f.fields {
 		if one.confirms {
 			if replies[i].String() != "yes" {
@@ -154,15 +152,11 @@ func (f Form) Content(replies []agent.Reply) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", clipped(one.name), err)
 		}
-		if v == nil {
-			continue
+		if v != nil {
+			out.Set(one.name, v)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(jsonobj.AppendString(out, one.name), ':'), v...)
 	}
-	return append(out, '}'), nil
+	return out.Compact(), nil
 }
 
 // value is one answer as JSON; nil: it is left out.

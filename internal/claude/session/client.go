@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
+	"waggle/internal/claude/elicitation"
 	"waggle/internal/json/jsonobj"
 	"waggle/record"
 )
@@ -86,18 +88,14 @@ func reply(r Request) ([]byte, error) {
 	d := r.Decided
 	out := []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":`)
 	if d.Decision == record.DecisionDeny {
-		reason := d.Reason
-		if reason == "" {
-			reason = "denied by your user, who gave no reason"
-		}
 		out = append(out, `"deny","message":`...)
-		return append(jsonobj.AppendString(out, reason), "}}}\n"...), nil
+		return append(jsonobj.AppendString(out, cmp.Or(d.Reason, "denied by your user, who gave no reason")), "}}}\n"...), nil
 	}
 	var input json.RawMessage
 	switch {
 	case r.Form == FormQuestion:
 		var err error
-		if input, err = withAnswers(json.RawMessage(r.Ask.Input), d.Answers); err != nil {
+		if input, err = elicitation.Answered(json.RawMessage(r.Ask.Input), d.Answers); err != nil {
 			return nil, err
 		}
 	case d.UpdatedInput != "":
