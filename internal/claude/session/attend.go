@@ -83,13 +83,8 @@ type Away struct {
 	Until *time.Time `json:"until,omitempty"` // nil: until it is turned off
 }
 
-// same reports whether two words hold at the same times.
-func (a Away) same(b Away) bool {
-	if a.On != b.On || (a.Until == nil) != (b.Until == nil) {
-		return false
-	}
-	return a.Until == nil || a.Until.Equal(*b.Until)
-}
+// sameTime reports whether two ends are the same; nil: there is none.
+func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 // At reports whether it holds at a time.
 func (a Away) At(now time.Time) bool { return a.On && (a.Until == nil || now.Before(*a.Until)) }
@@ -154,7 +149,7 @@ func (s Store) SetAway(ctx context.Context, a Away) (changed bool, err error) {
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	was, err := s.Away()
-	if err != nil || a.same(was) {
+	if err != nil || a.On == was.On && sameTime(a.Until, was.Until) {
 		return false, err
 	}
 	err = jsonfile.WriteIndent(path, a, atomicfile.Options{Perm: 0o600})

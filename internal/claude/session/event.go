@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ func readEvent(in io.Reader) (Event, error) {
 	e := Event{Name: jsontext.TextOf(m, "hook_event_name"), Cwd: jsontext.TextOf(m, "cwd"), Mode: jsontext.TextOf(m, "permission_mode"), Tool: jsontext.TextOf(m, "tool_name"),
 		Input: bytes.TrimSpace(m["tool_input"]), ToolUseID: jsontext.TextOf(m, "tool_use_id"), Agent: jsontext.TextOf(m, "agent_id"), AgentType: jsontext.TextOf(m, "agent_type"),
 		Suggestions: m["permission_suggestions"], Message: jsontext.TextOf(m, "message"), Note: jsontext.TextOf(m, "notification_type"), Teammate: jsontext.TextOf(m, "teammate_name"),
-		Source: jsontext.TextOf(m, "source"), Transcript: jsontext.TextOf(m, "transcript_path")}
-	if e.Source == "" {
-		e.Source = jsontext.TextOf(m, "reason")
-	}
+		Source: cmp.Or(jsontext.TextOf(m, "source"), jsontext.TextOf(m, "reason")), Transcript: jsontext.TextOf(m, "transcript_path")}
 	e.Session, err = ParseID(jsontext.TextOf(m, "session_id"))
 	return e, err
 }

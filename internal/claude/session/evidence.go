@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
 	"waggle/internal/json/jsontext"
 	"waggle/journal"
@@ -48,7 +49,7 @@ func (h Hook) remember(e Event) error {
 	if e.ToolUseID == "" || e.Tool == "" {
 		return nil
 	}
-	return quick(filepath.Join(h.Store.dir(e.Session), callsDir), callName(e), []byte(strings.Join([]string{e.ToolUseID, oneLine(e.Agent), e.does()}, "\n")))
+	return quick(filepath.Join(h.Store.Path(e.Session), callsDir, callName(e)), []byte(strings.Join([]string{e.ToolUseID, oneLine(e.Agent), e.does()}, "\n")))
 }
 
 // does is what a call does, in a line: its command, or its tool and file.
@@ -92,7 +93,7 @@ func (h Hook) recall(s *Session, e Event) string {
 
 // ran closes the request of a call that ran.
 func (h Hook) ran(ctx context.Context, e Event) error {
-	_ = os.Remove(filepath.Join(h.Store.dir(e.Session), callsDir, callName(e))) // it may not be there
+	_ = os.Remove(filepath.Join(h.Store.Path(e.Session), callsDir, callName(e))) // it may not be there
 	s, err := h.Store.Open(e.Session)
 	if err != nil {
 		return err
@@ -138,23 +139,23 @@ func (s *Session) any(of func(*Request) bool) bool {
 
 // turnOver closes what an agent asked in the turn that has ended.
 func (h Hook) turnOver(ctx context.Context, e Event, event string) error {
-	s, err := h.Store.Open(e.Session)
-	if err != nil {
-		return err
-	}
 	of := func(r *Request) bool { return !r.over() && r.Agent == e.Agent }
 	if event == "TeammateIdle" && e.Teammate != "" {
 		of = func(r *Request) bool { return !r.over() && r.AgentName == e.Teammate }
 	}
-	return errors.Join(h.closeAll(ctx, s, of, "its turn ended: it was answered in the session's own dialog"), h.note(e, event))
+	return h.closeAll(ctx, e, event, of, "its turn ended: it was answered in the session's own dialog")
 }
 
-// closeAll closes the requests that of is true for.
-func (h Hook) closeAll(ctx context.Context, s *Session, of func(*Request) bool, evidence string) error {
-	if !s.any(of) {
-		return nil
+// closeAll closes the requests that of is true for, and keeps the event that shows it.
+func (h Hook) closeAll(ctx context.Context, e Event, event string, of func(*Request) bool, evidence string) error {
+	s, err := h.Store.Open(e.Session)
+	if err != nil {
+		return err
 	}
-	return s.append(ctx, h.writer(s.ID), func(f *Fold) ([]journal.Draft, error) { return closeAll(f, of, evidence), nil })
+	if s.any(of) {
+		err = s.append(ctx, h.writer(s.ID), func(f *Fold) ([]journal.Draft, error) { return closeAll(f, of, evidence), nil })
+	}
+	return errors.Join(err, h.note(e, event))
 }
 
 // note keeps the last event of a session or of a teammate in it.
@@ -163,8 +164,8 @@ func (h Hook) note(e Event, event string) error {
 	if who := cmp.Or(e.Agent, e.Teammate); who != "" {
 		of = fileName(who)
 	}
-	dir := filepath.Join(h.Store.dir(e.Session), agentsDir)
-	last := readSeen(filepath.Join(dir, of))
+	path := filepath.Join(h.Store.Path(e.Session), agentsDir, of)
+	last := readSeen(path)
 	now := Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: cmp.Or(e.Teammate, e.AgentType), Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message), Mode: cmp.Or(e.Mode, last.Mode)}
 	if of == selfFile {
 		now.Transcript, now.Terminals = last.Transcript, last.Terminals
@@ -179,7 +180,7 @@ func (h Hook) note(e Event, event string) error {
 	if err != nil {
 		return err
 	}
-	return quick(dir, of, b)
+	return quick(path, b)
 }
 
 // terminals are the processes of which one is the session's terminal, nil where its own process is.
@@ -197,12 +198,8 @@ func (h Hook) terminals(e Event) []spawn.Identity {
 
 // prompted closes what the client asked in the session's own dialog: its person types the next words.
 func (h Hook) prompted(ctx context.Context, e Event) error {
-	s, err := h.Store.Open(e.Session)
-	if err != nil {
-		return err
-	}
 	of := func(r *Request) bool { return r.Left() && r.Agent == e.Agent }
-	return errors.Join(h.closeAll(ctx, s, of, "its person has typed the next words: it was answered in the session's own dialog"), h.note(e, "UserPromptSubmit"))
+	return h.closeAll(ctx, e, "UserPromptSubmit", of, "its person has typed the next words: it was answered in the session's own dialog")
 }
 
 // readSeen reads one last event; it is zero when there is none, or it cannot be read.
@@ -250,24 +247,10 @@ func fileName(id string) string {
 	return "a-" + callName(Event{Agent: id})
 }
 
-// quick replaces a small file by rename, without a flush.
-func quick(dir, name string, data []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// quick replaces a small file, without a flush, and makes its directory.
+func quick(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error above is reported
-	}
-	return err
+	return atomicfile.WriteFile(path, data, atomicfile.Options{})
 }

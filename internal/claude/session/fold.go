@@ -76,42 +76,19 @@ func newFold(id ID) *Fold {
 func (f *Fold) Apply(r journal.Record) error {
 	switch r.Kind {
 	case recOpened:
-		if b, err := record.Body[Opened](r); err == nil {
-			f.Process, f.Ended = &b, nil
-		}
+		with(r, func(_ journal.Record, b Opened) { f.Process, f.Ended = &b, nil })
 	case recEnded:
-		if b, err := record.Body[Ended](r); err == nil {
-			f.Ended = &b
-		}
+		with(r, func(_ journal.Record, b Ended) { f.Ended = &b })
 	case recAsked:
-		if b, err := record.Body[Asked](r); err == nil {
-			f.asked(r, b)
-		}
+		with(r, f.asked)
 	case recDecided:
-		if b, err := record.Body[Decided](r); err == nil {
-			f.decided(r, b)
-		}
+		with(r, f.decided)
 	case recAnswered:
-		if b, err := record.Body[Answered](r); err == nil {
-			if req := f.byKey[b.Key]; req != nil && req.State == StateDecided {
-				req.State, req.Given = StateAnswered, r.Time
-			}
-		}
+		with(r, f.answered)
 	case recClosed:
-		if b, err := record.Body[Closed](r); err == nil {
-			req := f.byKey[b.Key]
-			switch {
-			case req == nil:
-			case req.State != StateClosed:
-				req.State, req.Closed, req.EndAt = StateClosed, &b, r.Time
-			case req.Closed.Unsaid && !b.Unsaid && b.InDialog:
-				req.Closed = &b // it ended when its dialog did
-			}
-		}
+		with(r, f.closed)
 	case recSaid:
-		if b, err := record.Body[Said](r); err == nil {
-			f.saidRec(r, b)
-		}
+		with(r, f.saidRec)
 	case recUnverified, journal.KindRepaired: // for the audit
 	default:
 		if r.Must {
@@ -119,6 +96,13 @@ func (f *Fold) Apply(r journal.Record) error {
 		}
 	}
 	return nil
+}
+
+// with has a record's body taken, unless that does not decode.
+func with[T any](r journal.Record, take func(journal.Record, T)) {
+	if body, err := record.Body[T](r); err == nil {
+		take(r, body)
+	}
 }
 
 func (f *Fold) asked(r journal.Record, b Asked) {
@@ -136,6 +120,22 @@ func (f *Fold) decided(r journal.Record, b Decided) {
 		return
 	}
 	req.State, req.Decided, req.DecAt = StateDecided, &b, r.Time
+}
+
+func (f *Fold) answered(r journal.Record, b Answered) {
+	if req := f.byKey[b.Key]; req != nil && req.State == StateDecided {
+		req.State, req.Given = StateAnswered, r.Time
+	}
+}
+
+func (f *Fold) closed(r journal.Record, b Closed) {
+	switch req := f.byKey[b.Key]; {
+	case req == nil:
+	case req.State != StateClosed:
+		req.State, req.Closed, req.EndAt = StateClosed, &b, r.Time
+	case req.Closed.Unsaid && !b.Unsaid && b.InDialog:
+		req.Closed = &b // it ended when its dialog did
+	}
 }
 
 // fits reports whether a decision is one for this form of request, and whether what

@@ -65,11 +65,5 @@ type running struct {
 
 // Refuse records that a command was given from inside a session.
 func (s Store) Refuse(ctx context.Context, w journal.Writer, id ID, what string, pid int) error {
-	one, err := s.Make(id)
-	if err != nil {
-		return err
-	}
-	return one.append(ctx, w, func(*Fold) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: recUnverified, Must: true, Body: Unverified{What: what, PID: pid}}}, nil
-	})
+	return s.put(ctx, w, id, journal.Draft{Kind: recUnverified, Must: true, Body: Unverified{What: what, PID: pid}})
 }

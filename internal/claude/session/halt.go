@@ -18,7 +18,7 @@ const maxHalt = 4 << 10
 // Halt has the hooks of a session refuse every call that it makes, and what it asks, until its person types there. Newer
 // clients end its turn. It only narrows. A session without a directory has no hooks.
 func (s Store) Halt(id ID, reason string) error {
-	if _, err := os.Stat(s.dir(id)); err != nil {
+	if _, err := os.Stat(s.Path(id)); err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	if reason = oneLine(reason); reason == "" {
@@ -26,7 +26,7 @@ func (s Store) Halt(id ID, reason string) error {
 	} else {
 		reason = "your user has stopped all work: " + reason
 	}
-	return quick(s.dir(id), haltFile, []byte(reason))
+	return quick(filepath.Join(s.Path(id), haltFile), []byte(reason))
 }
 
 // promptsFile says in a session's directory that its hooks tell of prompts.
@@ -35,7 +35,7 @@ const promptsFile = "prompts"
 // goesOn ends a halt of the session, after an event that begins or ends its work. The end of a turn does not, where a
 // prompt will: teammates and subagents of the session may go on after it.
 func (h Hook) goesOn(e Event, event string) error {
-	dir := h.Store.dir(e.Session)
+	dir := h.Store.Path(e.Session)
 	_, err := os.Lstat(filepath.Join(dir, promptsFile))
 	switch prompts := err == nil; {
 	case event == "Stop" && (prompts || e.Agent != ""):
@@ -44,7 +44,7 @@ func (h Hook) goesOn(e Event, event string) error {
 		if _, err := os.Stat(dir); err != nil {
 			return nil // nothing is known of the session
 		}
-		if err := quick(dir, promptsFile, nil); err != nil {
+		if err := quick(filepath.Join(dir, promptsFile), nil); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (h Hook) goesOn(e Event, event string) error {
 // halted is why the user has stopped the session's turn; ok is false when they have not. A file that is there stops,
 // whatever is in it.
 func (h Hook) halted(e Event) (reason string, ok bool) {
-	path := filepath.Join(h.Store.dir(e.Session), haltFile)
+	path := filepath.Join(h.Store.Path(e.Session), haltFile)
 	info, err := os.Lstat(path)
 	if err != nil {
 		return "", false

@@ -1,10 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -241,7 +241,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	a := record.Ask{N: record.SumN, Tool: e.Tool, Input: string(e.Input), Cwd: e.Cwd, ToolUseID: h.recall(s, e)}
 	form := h.Client.formOf(e.Tool)
 	if form == FormPlan {
-		a.Plan = planOf(e.Input)
+		a.Plan = jsontext.TextAt(e.Input, "plan")
 	}
 	rules := h.policy()
 	a.Paths = h.paths(a, rules)
@@ -313,11 +313,7 @@ func judge(p *policy.Policy, b Asked) *Decided {
 
 // wait returns when the request was answered here or needs no answer any more.
 func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.Watcher, out io.Writer) error {
-	tick := h.Tick
-	if tick == 0 {
-		tick = time.Second
-	}
-	t := time.NewTicker(tick)
+	t := time.NewTicker(cmp.Or(h.Tick, time.Second))
 	defer t.Stop()
 	var late <-chan time.Time
 	switch {
@@ -368,11 +364,8 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case <-late:
 			return h.leave(ctx, s, r, fmt.Sprintf("no answer within %s", h.Wait))
 		case <-t.C:
-			if r.Why == "" && h.Live.dead(r.Session) {
-				return h.close(ctx, s, Closed{Key: r.Key, Evidence: "its session has ended"})
-			}
-			if h.Client.serial() && s.terminalGone(h.Live) {
-				return h.close(ctx, s, Closed{Key: r.Key, Evidence: goneTerminal})
+			if why := s.gone(h.Live, &r); why != "" {
+				return h.close(ctx, s, Closed{Key: r.Key, Evidence: why})
 			}
 		case <-ctx.Done():
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -429,18 +422,10 @@ func (h Hook) give(ctx context.Context, s *Session, r Request, out io.Writer) er
 	return err
 }
 
-// planOf is the plan's text, or "" when the input has none.
-func planOf(input json.RawMessage) string { return jsontext.TextAt(input, "plan") }
-
 // callName names a call by its tool and input, for what PreToolUse says of it.
 func callName(e Event) string {
-	h := sha256.New()
-	h.Write([]byte(e.Agent))
-	h.Write([]byte{0})
-	h.Write([]byte(e.Tool))
-	h.Write([]byte{0})
-	h.Write(e.Input)
-	return hex.EncodeToString(h.Sum(nil))[:32]
+	sum := sha256.Sum256([]byte(e.Agent + "\x00" + e.Tool + "\x00" + string(e.Input)))
+	return hex.EncodeToString(sum[:])[:32]
 }
 
 // closeAll drafts the end of every request that waits, here or in the session's own dialog, and that of is

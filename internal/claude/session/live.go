@@ -37,8 +37,8 @@ func (l Liveness) dead(id spawn.Identity) bool {
 	return !alive && err == nil
 }
 
-// gone returns why an open request can be answered no more, "" when it can.
-func (l Liveness) gone(r *Request) string {
+// gone returns why an open request of this session can be answered no more, "" when it can.
+func (s *Session) gone(l Liveness, r *Request) string {
 	switch {
 	case l.dead(r.Hook) && r.Client.serial(): // its client shows its own dialog only where it still asks
 		return goneTerminal
@@ -46,17 +46,10 @@ func (l Liveness) gone(r *Request) string {
 		return "its hook has ended: answer it in the session's own dialog"
 	case r.Why == "" && l.dead(r.Session):
 		return "its session has ended"
-	}
-	return ""
-}
-
-// gone is Liveness.gone of a request of this session.
-func (s *Session) gone(l Liveness, r *Request) string {
-	why := l.gone(r)
-	if why == "" && r.Client.serial() && s.terminalGone(l) {
+	case r.Client.serial() && s.terminalGone(l):
 		return goneTerminal
 	}
-	return why
+	return ""
 }
 
 // Live lists the requests of a session that take an answer now, or would if they were verified,

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,11 +72,9 @@ func registered(configDir string) ([]claudesessions.Entry, []error) {
 // List lists the running sessions: those that the client registered, and those whose process a hook
 // recorded. A session's teammates follow it. It appends nothing.
 func (s Store) List(configDir string, live Liveness) View {
-	var v View
 	entries, problems := registered(configDir)
-	v.Problems = append(v.Problems, problems...)
-	stored, problems := s.All()
-	v.Problems = append(v.Problems, problems...)
+	stored, more := s.All()
+	v := View{Problems: append(problems, more...)}
 	byID := map[ID]*Session{}
 	for _, one := range stored {
 		byID[one.ID] = one
@@ -114,32 +114,24 @@ func (v *View) add(r Row, s *Session, live Liveness, now time.Time) {
 	}
 	was := r // as it is registered
 	seen := s.LastSeen()
-	r.Hooked = len(seen) > 0 // a journal may contain only words to the session
 	s.View(func(f *Fold) {
 		if f.Process != nil && !r.shared {
 			r.Pane = f.Process.Pane
 		}
-		r.Hooked = r.Hooked || f.Process != nil || len(f.Requests) > 0
+		r.Hooked = len(seen) > 0 || f.Process != nil || len(f.Requests) > 0 // a journal may contain only words to the session
 	})
-	open := s.Live(live)
 	mates := map[string]*Row{}
-	var order []string
-	mate := func(agent, name string) *Row {
-		if m := mates[agent]; m != nil {
-			return m
+	of := func(agent, name string) *Row {
+		if agent == "" {
+			return &r
 		}
-		if name == "" {
-			name = agent
+		if mates[agent] == nil {
+			mates[agent] = &Row{ID: r.ID, Client: r.Client, Name: cmp.Or(name, agent), Under: r.Name, PID: r.PID, State: RowUnknown, Cwd: r.Cwd, Pane: r.Pane, Hooked: true}
 		}
-		mates[agent] = &Row{ID: r.ID, Client: r.Client, Name: name, Under: r.Name, PID: r.PID, State: RowUnknown, Cwd: r.Cwd, Pane: r.Pane, Hooked: true}
-		order = append(order, agent)
 		return mates[agent]
 	}
-	for _, q := range open {
-		to := &r
-		if q.Agent != "" {
-			to = mate(q.Agent, q.AgentName)
-		}
+	for _, q := range s.Live(live) {
+		to := of(q.Agent, q.AgentName)
 		if len(to.Open) == 0 {
 			to.State, to.Since = RowWaitingHuman, q.At
 		}
@@ -149,37 +141,29 @@ func (v *View) add(r Row, s *Session, live Liveness, now time.Time) {
 		if !q.Left() || was.answered(q.EndAt, now) {
 			continue
 		}
-		to := &r
-		if q.Agent != "" {
-			to = mate(q.Agent, q.AgentName)
-		}
+		to := of(q.Agent, q.AgentName)
 		if len(to.Open) == 0 && len(to.Left) == 0 {
 			to.State, to.Since, to.Why = RowWaitingHuman, q.At, "it asks for "+q.Ask.Tool
 		}
 		to.Left = append(to.Left, q)
 	}
+	var turn time.Time // when the last event of the session itself was seen: its turn began
 	for _, e := range seen {
-		switch {
-		case e.Agent == "" && e.Name == "":
-			r.event(e)
-		case e.Agent != "":
-			mate(e.Agent, e.Name).event(e)
+		if e.Agent == "" && e.Name != "" {
+			continue // a teammate whose id is not known
+		}
+		of(e.Agent, e.Name).event(e)
+		if e.Agent == "" {
+			turn = e.At
 		}
 	}
 	if r.State == RowBusy && r.Why == "" {
-		var turn time.Time // when the last event was seen: its turn began
-		for _, e := range seen {
-			if e.Agent == "" && e.Name == "" {
-				turn = e.At
-			}
-		}
 		if does, since := s.running(turn); does != "" {
 			r.Why, r.Since = does, since
 		}
 	}
 	v.Rows = append(v.Rows, r.atDialog())
-	slices.Sort(order)
-	for _, a := range order {
+	for _, a := range slices.Sorted(maps.Keys(mates)) {
 		v.Rows = append(v.Rows, mates[a].atDialog())
 	}
 }
@@ -246,15 +230,7 @@ func (r *Row) event(e Seen) {
 
 // stateOf is a row's state from the status that the client registers.
 func stateOf(status string) string {
-	switch status {
-	case "idle":
-		return RowIdle
-	case "busy":
-		return RowBusy
-	case "waiting":
-		return RowWaitingHuman
-	}
-	return RowUnknown
+	return cmp.Or(map[string]string{"idle": RowIdle, "busy": RowBusy, "waiting": RowWaitingHuman}[status], RowUnknown)
 }
 
 // nameOf is a session's name: its own, else its directory's, else its process's.
@@ -296,11 +272,9 @@ func registeredIn(configDir string, counts func(claudesessions.Entry) (bool, err
 func (s Store) TidyAll(ctx context.Context, w journal.Writer, live Liveness) error {
 	all, problems := s.All()
 	for _, one := range all {
-		stale := false
-		for _, r := range one.Requests() {
-			stale = stale || (r.State == StateOpen || r.State == StateDecided) && one.gone(live, &r) != ""
-		}
-		if stale {
+		if one.any(func(r *Request) bool {
+			return (r.State == StateOpen || r.State == StateDecided) && one.gone(live, r) != ""
+		}) {
 			problems = append(problems, one.Tidy(ctx, w, live))
 		}
 	}
@@ -338,11 +312,8 @@ func (s Store) Remove(id ID) error {
 	if _, err := ParseID(string(id)); err != nil {
 		return err
 	}
-	return os.RemoveAll(s.dir(id))
+	return os.RemoveAll(s.Path(id))
 }
-
-// Path is the directory of a session.
-func (s Store) Path(id ID) string { return s.dir(id) }
 
 func (s *Session) over(before time.Time, live Liveness) (bool, error) {
 	if s.runs(live) || len(s.Live(live)) > 0 {

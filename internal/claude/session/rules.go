@@ -48,10 +48,6 @@ func (s Store) Rules() (Rules, error) {
 	if err != nil {
 		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
 	}
-	return decodeRules(b)
-}
-
-func decodeRules(b []byte) (Rules, error) {
 	r := Rules{Rules: []Rule{}}
 	if len(b) == 0 {
 		return r, nil
@@ -87,9 +83,8 @@ func (s Store) EditRules(ctx context.Context, change func(*Rules) bool) (r Rules
 func (r *Rules) Add(n Rule) bool {
 	for i, old := range r.Rules {
 		if old.Rule == n.Rule && old.Deny == n.Deny {
-			same := old.Until == nil && n.Until == nil || old.Until != nil && n.Until != nil && old.Until.Equal(*n.Until)
 			r.Rules[i].Until = n.Until
-			return !same
+			return !sameTime(old.Until, n.Until)
 		}
 	}
 	r.Rules = append(r.Rules, n)

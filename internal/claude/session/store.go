@@ -38,7 +38,7 @@ const troubleFile = ".trouble"
 
 // Trouble keeps what went wrong in a hook.
 func (s Store) Trouble(what string) error {
-	return quick(s.Dir, troubleFile, []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n"))
+	return quick(filepath.Join(s.Dir, troubleFile), []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n"))
 }
 
 // LastTrouble is the last error of a hook, "" when there was none.
@@ -64,7 +64,8 @@ type Session struct {
 	fold *Fold
 }
 
-func (s Store) dir(id ID) string { return filepath.Join(s.Dir, string(id)) }
+// Path is the directory of a session.
+func (s Store) Path(id ID) string { return filepath.Join(s.Dir, string(id)) }
 
 // IDs lists the sessions that have a directory. A store that does not exist is empty.
 func (s Store) IDs() ([]ID, error) {
@@ -88,19 +89,28 @@ func (s Store) IDs() ([]ID, error) {
 // nothing.
 func (s Store) Open(id ID) (*Session, error) {
 	fold := newFold(id)
-	j, err := journal.Dir{Path: s.dir(id), UID: string(uidOf(id))}.Open(journalName, fold, journal.Options{Now: s.Now})
+	j, err := journal.Dir{Path: s.Path(id), UID: string(uidOf(id))}.Open(journalName, fold, journal.Options{Now: s.Now})
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	return &Session{ID: id, Dir: s.dir(id), j: j, fold: fold}, nil
+	return &Session{ID: id, Dir: s.Path(id), j: j, fold: fold}, nil
 }
 
 // Make is Open for appending: it makes the directory, 0700.
 func (s Store) Make(id ID) (*Session, error) {
-	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
+	if err := os.MkdirAll(s.Path(id), 0o700); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
 	return s.Open(id)
+}
+
+// put appends one record to a session's journal, whatever is in it.
+func (s Store) put(ctx context.Context, w journal.Writer, id ID, d journal.Draft) error {
+	one, err := s.Make(id)
+	if err != nil {
+		return err
+	}
+	return one.append(ctx, w, func(*Fold) ([]journal.Draft, error) { return []journal.Draft{d}, nil })
 }
 
 // View calls fn with the fold as it is. fn must not keep it.

@@ -158,7 +158,10 @@ func (f *Fold) room(now time.Time) time.Duration {
 		if s.State == stateFailed {
 			continue
 		}
-		full = later(full, s.first).Add(sayEvery)
+		if s.first.After(full) {
+			full = s.first
+		}
+		full = full.Add(sayEvery)
 	}
 	if !full.After(now) {
 		return 0
@@ -206,13 +209,7 @@ func (s Store) BeginSaying(ctx context.Context, w journal.Writer, r Row, b Said)
 
 // Say records the result of words to a session.
 func (s Store) Say(ctx context.Context, w journal.Writer, id ID, b Said) error {
-	one, err := s.Make(id)
-	if err != nil {
-		return err
-	}
-	return one.append(ctx, w, func(*Fold) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: recSaid, Body: b}}, nil
-	})
+	return s.put(ctx, w, id, journal.Draft{Kind: recSaid, Body: b})
 }
 
 func (f *Fold) saidRec(r journal.Record, b Said) {
@@ -240,11 +237,4 @@ func (s Store) Said(keep func(SaidAt) bool) (found []SaidAt, problems []error) {
 		})
 	}
 	return found, problems
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
