@@ -33,14 +33,14 @@ type Message struct {
 // Block is a part of a message: of type text, tool_use or tool_result; of others only
 // the type is kept.
 type Block struct {
-	Type string
+	Type string `json:"type"`
 	// Text is the words of a text and of a tool_result.
-	Text string
+	Text string `json:"text"`
 	// ID is the tool_use's id, also in the tool_result.
-	ID      string
-	Name    string
-	Input   json.RawMessage
-	IsError bool
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	IsError bool            `json:"is_error"`
 }
 
 // First is the text of the first user message, in which a test puts the marker that
@@ -178,30 +178,24 @@ func parseContent(raw json.RawMessage) ([]Block, error) {
 		return []Block{{Type: "text", Text: text}}, nil
 	}
 	var list []struct {
-		Type      string          `json:"type"`
-		Text      string          `json:"text"`
-		ID        string          `json:"id"`
+		Block
 		ToolUseID string          `json:"tool_use_id"`
-		Name      string          `json:"name"`
-		Input     json.RawMessage `json:"input"`
 		Content   json.RawMessage `json:"content"`
-		IsError   bool            `json:"is_error"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, err
 	}
 	var blocks []Block
 	for _, b := range list {
-		block := Block{Type: b.Type, Text: b.Text, ID: b.ID, Name: b.Name, Input: b.Input, IsError: b.IsError}
 		if b.Type == "tool_result" {
-			block.ID = b.ToolUseID
+			b.ID = b.ToolUseID
 			inner, err := parseContent(b.Content)
 			if err != nil {
 				return nil, fmt.Errorf("tool_result: %w", err)
 			}
-			block.Text = Message{Blocks: inner}.text()
+			b.Text = Message{Blocks: inner}.text()
 		}
-		blocks = append(blocks, block)
+		blocks = append(blocks, b.Block)
 	}
 	return blocks, nil
 }

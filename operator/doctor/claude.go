@@ -82,7 +82,7 @@ func (d *doctor) hooks(store claudesettings.Store, dir string) []Finding {
 			out = append(out, found(what, Problem, err.Error()))
 		}
 		return out
-	case !l.Installed():
+	case !l.Installed:
 		out = append(out, todo(what, Note, "not in "+user+": sessions that you start yourself do not report", install))
 	case len(l.Missing) > 0:
 		out = append(out, todo(what, Note, fmt.Sprintf("%s has no hook for %s", user, strings.Join(l.Missing, ", ")), install))
@@ -105,7 +105,7 @@ func (d *doctor) hooks(store claudesettings.Store, dir string) []Finding {
 	}
 	if off != nil {
 		status := Problem
-		if !l.Installed() {
+		if !l.Installed {
 			status = Note
 		}
 		out = append(out, advised(what, status, fmt.Sprintf("%s in %s keeps hooks from running", off.Key, off.Path), "take "+off.Key+" out of "+off.Path))

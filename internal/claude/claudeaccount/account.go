@@ -9,6 +9,7 @@ package claudeaccount
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -71,13 +72,7 @@ func Hosts(env []string) (list []agent.HostPort) {
 		if err != nil || u.Hostname() == "" {
 			return nil // the client will say so
 		}
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"http": "80"}[u.Scheme]
-		}
-		if port == "" {
-			port = "443"
-		}
+		port := cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443")
 		return []agent.HostPort{{Name: strings.ToLower(u.Hostname()), Port: port}}
 	}
 	for _, name := range services {

@@ -1,7 +1,6 @@
 package claudesessions
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -25,11 +24,9 @@ type Entry struct {
 	Status              string    // idle, busy, …
 	StatusAt            time.Time // when Status was written: statusUpdatedAt, in 2.1.150 updatedAt; zero without one
 	Name                string
-	Tmux                json.RawMessage // as it stands; nil without one
 	MessagingSocketPath string
 	StartedAt           time.Time // the file's startedAt; zero without one
 
-	Path    string // of the file
 	KeyPath string // of the newest <pid>.<hash>.key beside it, which holds peerToken; "" without one
 }
 
@@ -38,9 +35,6 @@ const maxFile = 64 << 10
 
 // File is the path of a process's entry.
 func File(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".json") }
-
-// Read reads the entry of one process, which may have ended (Alive).
-func Read(dir string, pid int) (Entry, error) { return readEntry(File(dir, pid), pid) }
 
 // The client writes an entry in place: a reader may find an empty file, or half of one. A file that
 // is no JSON object and was modified less than beingWritten ago is read again, looks times, after pauses
@@ -51,7 +45,9 @@ const (
 	looks        = 44
 )
 
-func readEntry(path string, pid int) (e Entry, err error) {
+// Read reads the entry of one process, which may have ended (Alive).
+func Read(dir string, pid int) (e Entry, err error) {
+	path := File(dir, pid)
 	for i := range looks + 1 {
 		e, err = parseEntry(path, pid)
 		var bad *entryError
@@ -77,19 +73,11 @@ func parseEntry(path string, pid int) (Entry, error) {
 	if err != nil {
 		return Entry{}, &entryError{fmt.Errorf("read %s: %w", path, err)}
 	}
-	text := func(key string) string {
-		raw, _ := o.Get(key)
-		s, _ := jsonobj.String(raw)
-		return s
-	}
-	e := Entry{PID: pid, ProcStart: number(o, "procStart"), SessionID: text("sessionId"), Cwd: text("cwd"),
-		Version: text("version"), Kind: text("kind"), Status: text("status"), Name: text("name"),
-		MessagingSocketPath: text("messagingSocketPath"), StartedAt: moment(o, "startedAt"), Path: path}
+	e := Entry{PID: pid, ProcStart: number(o, "procStart"), SessionID: o.Text("sessionId"), Cwd: o.Text("cwd"),
+		Version: o.Text("version"), Kind: o.Text("kind"), Status: o.Text("status"), Name: o.Text("name"),
+		MessagingSocketPath: o.Text("messagingSocketPath"), StartedAt: moment(o, "startedAt")}
 	if e.StatusAt = moment(o, "statusUpdatedAt"); e.StatusAt.IsZero() {
 		e.StatusAt = moment(o, "updatedAt")
-	}
-	if raw, ok := o.Get("tmux"); ok && jsonobj.TypeOf(raw) != "null" {
-		e.Tmux = raw
 	}
 	if n := number(o, "pid"); n != strconv.Itoa(pid) {
 		return Entry{}, fmt.Errorf("read %s: its pid is %q, not that of its name", path, n)

@@ -1,12 +1,10 @@
 package claudesessions
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,12 +19,12 @@ const maxFiles = 16384
 // that could not be read and the processes that could not be looked at; a directory
 // that does not exist has no sessions and no problem.
 func List(dir string) (entries []Entry, problems []error) {
-	names, keys, err := registry(dir)
+	pids, keys, err := registry(dir)
 	if err != nil {
 		problems = append(problems, err)
 	}
-	for _, f := range names {
-		e, err := readEntry(filepath.Join(dir, f.name), f.pid)
+	for _, pid := range pids {
+		e, err := Read(dir, pid)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it ended meanwhile
 		}
@@ -37,24 +35,19 @@ func List(dir string) (entries []Entry, problems []error) {
 			}
 		}
 		if err != nil {
-			if !gone(f.pid) {
+			if !gone(pid) {
 				problems = append(problems, err)
 			}
 			continue
 		}
-		e.KeyPath = keyOf(dir, keys[f.pid])
+		e.KeyPath = keyOf(dir, keys[pid])
 		entries = append(entries, e)
 	}
 	return entries, problems
 }
 
-type file struct {
-	name string
-	pid  int
-}
-
-// registry lists the session files of a directory by pid, and the key files of each.
-func registry(dir string) ([]file, map[int][]string, error) {
+// registry lists the pids of the session files in a directory, and the key files of each.
+func registry(dir string) ([]int, map[int][]string, error) {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // the home directory may be no directory
 		return nil, nil, nil
@@ -72,7 +65,7 @@ func registry(dir string) ([]file, map[int][]string, error) {
 	} else {
 		err = nil
 	}
-	var files []file
+	var pids []int
 	keys := map[int][]string{}
 	for _, name := range all {
 		first, rest, _ := strings.Cut(name, ".")
@@ -80,11 +73,11 @@ func registry(dir string) ([]file, map[int][]string, error) {
 		switch {
 		case perr != nil || pid <= 0 || strconv.Itoa(pid) != first:
 		case rest == "json":
-			files = append(files, file{name, pid})
+			pids = append(pids, pid)
 		case strings.HasSuffix(rest, ".key"):
 			keys[pid] = append(keys[pid], name)
 		}
 	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.pid, b.pid) })
-	return files, keys, err
+	slices.Sort(pids)
+	return pids, keys, err
 }

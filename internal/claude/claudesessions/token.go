@@ -37,9 +37,8 @@ func (e Entry) Token() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", e.KeyPath, err)
 	}
-	raw, _ := o.Get("peerToken")
-	token, ok := jsonobj.String(raw)
-	if !ok || token == "" {
+	token := o.Text("peerToken")
+	if token == "" {
 		return "", fmt.Errorf("read %s: it has no peerToken", e.KeyPath)
 	}
 	return token, nil

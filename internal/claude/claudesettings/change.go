@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -61,10 +62,9 @@ func (s Store) Install(path, program string) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded := ""
+	recorded, before := r.before()
 	next := &Record{V: 1, Client: s.Client, Path: p.real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
 	if r != nil {
-		recorded = r.Program
 		if f, err := s.Client.parse(p.data); err == nil && f.has(s.Client.Events()[0].Name, recorded) {
 			next.InstalledAt = r.InstalledAt
 		}
@@ -77,10 +77,6 @@ func (s Store) Install(path, program string) (*Change, error) {
 	c.earlier, c.record = r, next
 	if c.After, err = s.Client.Install(base, program, recorded); err != nil {
 		return nil, unreadable(path, err)
-	}
-	var before []byte
-	if r != nil {
-		before = r.Original
 	}
 	if next.Original, err = s.Client.Uninstall(base, before, recorded); err != nil {
 		return nil, unreadable(path, err)
@@ -113,11 +109,7 @@ func (s Store) Uninstall(path string) (*Change, error) {
 	case r != nil && bytes.Equal(p.data, r.Written):
 		c.How = Deleted
 	default:
-		var before []byte
-		recorded := ""
-		if r != nil {
-			before, recorded = r.Original, r.Program
-		}
+		recorded, before := r.before()
 		if c.After, err = s.Client.Uninstall(p.data, before, recorded); err != nil {
 			return nil, unreadable(path, err)
 		}
@@ -148,12 +140,7 @@ func unreadable(path string, err error) error {
 
 // has reports whether there is an entry of ours for an event.
 func (f *file) has(event, recorded string) bool {
-	for _, e := range f.entries(recorded) {
-		if e.Ours && e.Event == event {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.entries(recorded), func(e Entry) bool { return e.Ours && e.Event == event })
 }
 
 // Apply makes a change, if the file still is the one that the change was made from. The store keeps

@@ -100,18 +100,15 @@ func (c Client) removeEntries(data, original []byte, recorded string, which func
 	if err != nil {
 		old = &file{doc: &jsonc.Document{}} // not known
 	}
-	gone := map[string]map[int]map[int]bool{} // event, group, handler
+	gone := map[string]map[int][]int{} // event, group, handlers
 	for _, e := range f.entries(recorded) {
 		if !e.Ours || !which(e) {
 			continue
 		}
 		if gone[e.Event] == nil {
-			gone[e.Event] = map[int]map[int]bool{}
+			gone[e.Event] = map[int][]int{}
 		}
-		if gone[e.Event][e.group] == nil {
-			gone[e.Event][e.group] = map[int]bool{}
-		}
-		gone[e.Event][e.group][e.handler] = true
+		gone[e.Event][e.group] = append(gone[e.Event][e.group], e.handler)
 	}
 	if len(gone) == 0 {
 		return data, nil
@@ -132,7 +129,7 @@ func (c Client) removeEntries(data, original []byte, recorded string, which func
 
 // removeGroups removes handlers of one event, and the groups that have no others. whole says that it
 // removed nothing because the caller must remove the whole event.
-func (f *file) removeGroups(ev jsonc.Item, old *file, gone map[int]map[int]bool) (whole bool) {
+func (f *file) removeGroups(ev jsonc.Item, old *file, gone map[int][]int) (whole bool) {
 	var groups []int
 	for g, handlers := range gone {
 		if group := ev.Value.Items[g].Value; len(group.Get("hooks").Items) == len(handlers) && plain(group) {
@@ -147,7 +144,7 @@ func (f *file) removeGroups(ev jsonc.Item, old *file, gone map[int]map[int]bool)
 	for g, handlers := range gone {
 		if !slices.Contains(groups, g) {
 			list := ev.Value.Items[g].Value.Get("hooks")
-			f.remove(list, old, nil, func(i int) bool { return handlers[i] })
+			f.remove(list, old, nil, func(i int) bool { return slices.Contains(handlers, i) })
 		}
 	}
 	return false

@@ -16,24 +16,13 @@ type Look struct {
 	Entries []Entry   // all hooks of the file
 	Missing []string  // events without an entry of ours
 	Since   time.Time // of the install; zero when the store has no record of one
-
-	of Client
-}
-
-// Installed reports whether the hook is there that says that a session waits for its person.
-func (l *Look) Installed() bool {
-	for _, e := range l.Entries {
-		if e.Ours && e.Event == l.of.Events()[0].Name {
-			return true
-		}
-	}
-	return false
+	// Installed: the hook is there that says that a session waits for its person.
+	Installed bool
 }
 
 // Look reads a settings file. A file in a directory that does not exist is one without
 // entries.
 func (s Store) Look(path string) (*Look, error) {
-	l := &Look{Path: path, Real: path, of: s.Client}
 	p, r, err := s.open(path)
 	if isMissing(err) {
 		p, err = &place{path: path, real: path}, nil
@@ -41,17 +30,15 @@ func (s Store) Look(path string) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Real, l.Exists = p.real, p.exists
 	f, err := s.Client.parse(p.data)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	recorded := ""
+	recorded, _ := r.before()
+	l := &Look{Path: path, Real: p.real, Exists: p.exists, Entries: f.entries(recorded), Installed: f.has(s.Client.Events()[0].Name, recorded)}
 	if r != nil {
-		recorded = r.Program
 		l.Since = r.InstalledAt
 	}
-	l.Entries = f.entries(recorded)
 	for _, ev := range s.Client.Events() {
 		if !f.has(ev.Name, recorded) {
 			l.Missing = append(l.Missing, ev.Name)
@@ -171,6 +158,6 @@ func (c Client) each(files []string, do func(path string, f *file)) (problems []
 // isMissing reports whether a file is refused only because it, or its directory, is not
 // there.
 func isMissing(err error) bool {
-	var refused *RefusedError
-	return errors.As(err, &refused) && errors.Is(refused.Err, fs.ErrNotExist)
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && errors.Is(refused.Err, fs.ErrNotExist)
 }

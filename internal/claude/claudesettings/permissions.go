@@ -22,14 +22,7 @@ func (s Sources) Permissions() (list []Permissions, problems []error) {
 
 // rules are the texts of one list of permissions.
 func (f *file) rules(key string) (texts []string) {
-	if f.doc.Root == nil {
-		return nil
-	}
-	permissions := f.doc.Root.Get("permissions")
-	if permissions == nil || permissions.Kind != jsonc.Object {
-		return nil
-	}
-	list := permissions.Get(key)
+	list := f.doc.Root.Get("permissions").Get(key)
 	if list == nil || list.Kind != jsonc.Array {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (s Store) Installs(program string) ([]string, error) {
 		}
 		of := s
 		of.Client = r.Client
-		if l, err := of.Look(r.Path); err == nil && l.Installed() {
+		if l, err := of.Look(r.Path); err == nil && l.Installed {
 			found = append(found, r.Path)
 		}
 	}

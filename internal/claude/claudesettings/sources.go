@@ -47,7 +47,7 @@ func managedFile() string {
 func (s Store) InstalledSince(sources Sources) (since time.Time, installed bool) {
 	for _, path := range sources.Files {
 		l, err := s.Look(path)
-		if err != nil || !l.Installed() {
+		if err != nil || !l.Installed {
 			continue // a file that cannot be read has no hooks; another check reports it
 		}
 		if !installed || !l.Since.IsZero() && (since.IsZero() || l.Since.Before(since)) {

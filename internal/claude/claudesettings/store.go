@@ -39,6 +39,14 @@ type Record struct {
 	Written     []byte    `json:"written"`      // base64; the file as the install left it
 }
 
+// before is the program that the record names, and the file before its install; nil: neither is known.
+func (r *Record) before() (program string, original []byte) {
+	if r == nil {
+		return "", nil
+	}
+	return r.Program, r.Original
+}
+
 // maxRecord bounds a record: two files in base64 and the rest.
 const maxRecord = 3*jsonc.MaxSize + 64<<10
 

@@ -364,9 +364,9 @@ func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &shownHooks{Client: client, Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed(), Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
+	doc := &shownHooks{Client: client, Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed, Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
 	doc.Missing = append(doc.Missing, l.Missing...)
-	if !l.Since.IsZero() && l.Installed() {
+	if !l.Since.IsZero() && l.Installed {
 		doc.Since = l.Since.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
 	seen := map[string]bool{}

@@ -96,7 +96,7 @@ func Hooked(a *app.App) (hooked []claudesettings.Client) {
 		}
 		if slices.ContainsFunc(c.Files(dir, cwd), func(path string) bool {
 			l, err := store.Look(path)
-			return err == nil && l.Installed()
+			return err == nil && l.Installed
 		}) {
 			hooked = append(hooked, c)
 		}
