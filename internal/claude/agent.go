@@ -238,7 +238,11 @@ func (o *opened) using() string { return o.c.Model() }
 func (o *opened) ended() bool { return closed(o.c.Done()) }
 
 func (o *opened) close(ctx context.Context) error {
-	return errors.Join(o.c.Close(ctx), o.renewed(), o.clear())
+	err := o.c.Close(ctx)
+	if o.own != "" {
+		err = errors.Join(err, o.account.Renewed(o.own)) // a login that it has renewed in its sandbox
+	}
+	return errors.Join(err, o.clear())
 }
 
 // clear ends and removes what was made for the client.
@@ -248,11 +252,6 @@ func (o *opened) clear() error {
 		err = errors.Join(err, o.errs.Close())
 	}
 	return errors.Join(err, os.RemoveAll(o.private))
-}
-
-// lacks returns why a client has no such tool, "" when it has.
-func (o *opened) lacks(s Spec, tool string) string {
-	return cmp.Or(s.lacks(tool), o.shells.refuse(tool))
 }
 
 // meet waits for the tool servers of the client, before its first turn, and says which are missing.
@@ -270,14 +269,6 @@ func (o *opened) meet(ctx context.Context, h agent.Host) error {
 		say(line)
 	}
 	return nil
-}
-
-// renewed keeps a login that the client has renewed in a sandbox.
-func (o *opened) renewed() error {
-	if o.own == "" {
-		return nil
-	}
-	return o.account.Renewed(o.own)
 }
 
 // Turn implements agent.Agent.
@@ -336,7 +327,7 @@ func (a *Agent) own(ctx context.Context, h agent.Host, o *opened, work bool) (ag
 
 // turnOf is a turn of a client in one of its modes.
 func (a *Agent) turnOf(ctx context.Context, h agent.Host, o *opened, mode string) *turn {
-	return &turn{a: a, o: o, asker: asker{begun: &o.begun, h: h, ctx: ctx, lacks: func(tool string) string { return o.lacks(a.spec, tool) }, own: o.tools.has, claims: map[string]agent.Claim{},
+	return &turn{a: a, o: o, asker: asker{begun: &o.begun, h: h, ctx: ctx, lacks: func(tool string) string { return cmp.Or(a.spec.lacks(tool), o.shells.refuse(tool)) }, own: o.tools.has, claims: map[string]agent.Claim{},
 		inPlan: func() bool { return o.c.Mode() == ModePlan }, planning: mode == ModePlan}}
 }
 
@@ -501,7 +492,11 @@ func (a *Agent) begin(ctx context.Context, h agent.Host, dir, resume string) (o 
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.find(ctx, place, h.Environ(), dir)
+	run, at := agent.Exec(direct{}), ""
+	if place.Box != nil { // its version is asked in the sandbox: its member may have written it
+		run, at = place.Exec, dir
+	}
+	found, err := findBy(ctx, run, a.spec.Program, h.Environ(), at)
 	if err != nil {
 		return nil, err
 	}
@@ -565,14 +560,6 @@ func told(prompt string, p agent.Place, server string) string {
 		prompt += "\n\n" + inSandbox
 	}
 	return strings.TrimSpace(prompt)
-}
-
-// find looks the client up. In a sandbox its version is asked there: its member may have written it.
-func (a *Agent) find(ctx context.Context, p agent.Place, env []string, dir string) (Found, error) {
-	if p.Box == nil {
-		return Find(ctx, a.spec.Program, env)
-	}
-	return findBy(ctx, p.Exec, a.spec.Program, env, dir)
 }
 
 // direct runs a client as spawn does.

@@ -76,9 +76,18 @@ func (t *asker) Answer(ctx context.Context, a Asked) Reply {
 var inner = []string{"TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "BashOutput", "KillShell", "KillBash",
 	"ToolSearch", "ListAgents", "CronList", "ReportFindings", "EnterPlanMode"}
 
-// plansFile reports whether a call writes the plan of a client in plan mode.
+// plansFile reports whether a call writes the file in which the client keeps the plan of its plan
+// mode: without it ExitPlanMode has no plan. The gate decides about the plan itself.
 func (t *asker) plansFile(tool string, input json.RawMessage) bool {
-	return t.inPlan() && plansFile(t.plans, tool, input)
+	if !t.inPlan() || t.plans == "" || !slices.Contains([]string{"Write", "Edit", "MultiEdit"}, tool) {
+		return false
+	}
+	o, err := jsonobj.Parse(input)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return false
+	}
+	name, ok := strings.CutPrefix(o.Text("file_path"), t.plans+"/")
+	return ok && strings.HasSuffix(name, ".md") && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, ".")
 }
 
 // call asks the gate about a call that the client runs itself.

@@ -286,6 +286,13 @@ func (c *Client) request(ctx context.Context, subtype, fields string) (*jsonobj.
 	}
 }
 
+// command is a request of a client that has answered before.
+func (c *Client) command(ctx context.Context, subtype, fields string) (*jsonobj.Object, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
+	defer cancel()
+	return c.request(ctx, subtype, fields)
+}
+
 // ended is the error of a client whose process has ended.
 func (c *Client) ended(err error) error {
 	select {
@@ -320,9 +327,7 @@ func (c *Client) lastWords() string {
 
 // setMode changes the permission mode. It succeeds only when the client confirms the change.
 func (c *Client) setMode(ctx context.Context, mode string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
-	defer cancel()
-	body, err := c.request(ctx, "set_permission_mode", `,"mode":`+string(jsonobj.AppendString(nil, mode)))
+	body, err := c.command(ctx, "set_permission_mode", `,"mode":`+string(jsonobj.AppendString(nil, mode)))
 	if err != nil {
 		return err
 	}
@@ -333,14 +338,6 @@ func (c *Client) setMode(ctx context.Context, mode string) error {
 	c.mode = mode
 	c.mu.Unlock()
 	return nil
-}
-
-// interrupt ends the present turn: the client cancels its requests and sends a result.
-func (c *Client) interrupt(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
-	defer cancel()
-	_, err := c.request(ctx, "interrupt", "")
-	return err
 }
 
 // Close ends the client: it closes its input, and after the time limit signals its process tree.

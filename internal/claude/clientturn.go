@@ -184,7 +184,8 @@ func (c *Client) cut(ctx context.Context, t *running, why error) (Ended, error) 
 	c.mu.Unlock()
 	var err error
 	if busy {
-		if err = c.interrupt(ctx); err == nil {
+		// It cancels its requests and sends a result.
+		if _, err = c.command(ctx, "interrupt", ""); err == nil {
 			within, cancel := context.WithTimeoutCause(ctx, c.start.Wait.End, errors.New("no result after an interrupt"))
 			err = c.await(within, func() bool { return !c.busy })
 			cancel()

@@ -9,13 +9,7 @@ import (
 	"waggle/internal/claude/claudesettings"
 )
 
-// othersHooks are the hooks in the settings of a client in dir that are not waggle's: an
-// administrator's, the project's and the user's. problems are files that cannot be read.
-func othersHooks(env []string, dir string) (list []claudesettings.Foreign, problems []error) {
-	return sourcesOf(env, dir).Foreign()
-}
-
-// sourcesOf are the settings files of a client in dir.
+// sourcesOf are the settings files of a client in dir: an administrator's, the project's and the user's.
 func sourcesOf(env []string, dir string) claudesettings.Sources {
 	config := claudeaccount.Of(env).Config
 	if config == "" {
@@ -33,7 +27,7 @@ func sourcesOf(env []string, dir string) claudesettings.Sources {
 
 // notRun are lines that name the hooks which do not run in a headless session.
 func notRun(env []string, dir string) (lines []string) {
-	list, problems := othersHooks(env, dir)
+	list, problems := sourcesOf(env, dir).Foreign()
 	for _, f := range list {
 		if f.Managed {
 			lines = append(lines, fmt.Sprintf("the hooks of %s run in this session too: an administrator's (%s)", f.Path, strings.Join(f.Events, ", ")))
@@ -67,7 +61,7 @@ func Unanswered(env []string, dir string) error { return unanswered(env, dir, fa
 
 // unanswered is Unanswered; with managed alone, of an administrator's hooks.
 func unanswered(env []string, dir string, managedAlone bool) error {
-	list, _ := othersHooks(env, dir) // a client does not start with settings that cannot be read
+	list, _ := sourcesOf(env, dir).Foreign() // a client does not start with settings that cannot be read
 	for _, f := range list {
 		for _, event := range f.Events {
 			if AsksPerson(event) && (f.Managed || !managedAlone) {

@@ -20,9 +20,7 @@ const (
 // lacking asks the client about its tool servers. It returns a line for each one whose tools are missing, and whether
 // one of them is being connected.
 func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.start.Wait.Answer, errSilent)
-	defer cancel()
-	body, err := c.request(ctx, "mcp_status", "")
+	body, err := c.command(ctx, "mcp_status", "")
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,20 +147,6 @@ func settings(ask []string, hooks map[string]command, confined bool, prefix stri
 func hookCommand(program string) string { return quoted(program) + " hook claude " + preToolUse }
 
 func quoted(program string) string { return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" }
-
-// plansFile reports whether a call writes the file in which the client keeps the plan of its plan
-// mode: without it ExitPlanMode has no plan. The gate decides about the plan itself.
-func plansFile(plans, tool string, input json.RawMessage) bool {
-	if plans == "" || !slices.Contains([]string{"Write", "Edit", "MultiEdit"}, tool) {
-		return false
-	}
-	o, err := jsonobj.Parse(input)
-	if err != nil || len(o.Duplicates()) > 0 {
-		return false
-	}
-	name, ok := strings.CutPrefix(o.Text("file_path"), plans+"/")
-	return ok && strings.HasSuffix(name, ".md") && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(name, ".")
-}
 
 // plansIn is where a client with this environment keeps the plans of its plan mode.
 func plansIn(env []string) string {

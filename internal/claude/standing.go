@@ -28,7 +28,7 @@ func Look(ctx context.Context, spec Spec, env []string, dir string, wait Waits) 
 	if err := s.held(env, dir); err != nil {
 		return s, err
 	}
-	s.Hooks, _ = othersHooks(env, dir) // a file that cannot be read, the client itself complains of
+	s.Hooks, _ = sourcesOf(env, dir).Foreign() // a file that cannot be read, the client itself complains of
 	private, err := os.MkdirTemp("", "wcl")
 	if err != nil {
 		return s, err

@@ -126,7 +126,12 @@ func (s *ownTools) Serve(ctx context.Context, raw []byte) ([]byte, error) {
 	case m.ID == nil: // begin has said that the session has begun
 		return []byte(nothing), nil
 	}
-	return s.call(ctx, m)
+	answer, err := s.ask(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	answer.ID = m.ID
+	return jsonobj.Marshal(answer)
 }
 
 // begin answers the beginning of a session.
@@ -147,15 +152,6 @@ func (s *ownTools) begin(ctx context.Context, m rpc) ([]byte, error) {
 		s.began = answer.Result
 	}
 	return jsonobj.Marshal(rpc{Version: m.Version, ID: m.ID, Result: s.began})
-}
-
-func (s *ownTools) call(ctx context.Context, m rpc) ([]byte, error) {
-	answer, err := s.ask(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	answer.ID = m.ID
-	return jsonobj.Marshal(answer)
 }
 
 // ask sends a request under an id of its own and waits for the answer.

@@ -34,7 +34,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests []Request
-	other    []string
 	arrived  chan struct{} // closed and replaced at every request
 }
 
@@ -87,17 +86,10 @@ func (s *Server) Arrived() ([]Request, <-chan struct{}) {
 	return slices.Clip(s.requests), s.arrived
 }
 
-// Other returns the method and path of every request that was not to the Messages API.
-func (s *Server) Other() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.other)
-}
-
 // ServeHTTP answers the client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" {
-		s.serveOther(w, r)
+		serveOther(w, r)
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -149,10 +141,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveOther answers what a client asks beside: is the server there, how many tokens.
-func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.other = append(s.other, r.Method+" "+r.URL.Path)
-	s.mu.Unlock()
+func serveOther(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
 	switch {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -165,7 +164,6 @@ func (s Store) All() (open []*Session, problems []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	slices.Sort(ids)
 	for _, id := range ids {
 		one, err := s.Open(id)
 		if err != nil {
