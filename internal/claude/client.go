@@ -109,17 +109,6 @@ func (s Start) servers() string {
 	return strings.Join(list, ",")
 }
 
-// Handler gets the events of a turn. Answer runs concurrently, in a goroutine for each request; its
-// context ends when the client cancels the request, and with the turn. The other methods are called
-// in the order of the client's output.
-type Handler interface {
-	Answer(ctx context.Context, a Asked) Reply
-	Said(s Said)
-	Ran(r Ran)
-	Mode(mode string)
-	Limited(l Limited)
-}
-
 // Client is a running client. One turn runs at a time.
 type Client struct {
 	start Start
@@ -409,21 +398,21 @@ func (c *Client) take(line []byte) error {
 	return nil
 }
 
-// tell passes a frame to the turn's handler.
+// tell passes a frame to the member's turn.
 func (t *running) tell(f Frame) {
 	switch f := f.(type) {
 	case Init:
-		t.h.Mode(f.Mode)
+		t.h.inMode(f.Mode)
 	case Status:
 		if f.Mode != "" {
-			t.h.Mode(f.Mode)
+			t.h.inMode(f.Mode)
 		}
 	case Said:
-		t.h.Said(f)
+		t.h.said(f)
 	case Ran:
-		t.h.Ran(f)
+		t.h.ran(f)
 	case Limited:
-		t.h.Limited(f)
+		t.h.limits(f)
 	}
 }
 

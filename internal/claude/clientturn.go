@@ -11,7 +11,7 @@ import (
 // running is the present turn of a client.
 type running struct {
 	ctx  context.Context
-	h    Handler
+	h    *turn                         // of the member
 	open map[string]context.CancelFunc // cancel functions by request id
 	asks sync.WaitGroup                // answers
 	ends []Ended                       // results since it began; guarded by the client's mu, as the following
@@ -29,7 +29,7 @@ func (t *running) failed() bool { return len(t.ends) > 0 && t.ends[len(t.ends)-1
 //
 // When ctx ends first, the turn is interrupted; a client that then gives no result, or whose agents go on, is
 // ended, also after a failure. The error is ctx's then, and ErrEnded when the client's process ends without a result.
-func (c *Client) Turn(ctx context.Context, words string, h Handler) (Ended, error) {
+func (c *Client) Turn(ctx context.Context, words string, h *turn) (Ended, error) {
 	within, over := context.WithCancel(ctx)
 	t := &running{ctx: within, h: h, open: map[string]context.CancelFunc{}}
 	c.mu.Lock()
@@ -229,7 +229,8 @@ func (c *Client) goesOn() bool {
 	return !closed(c.done) && (c.busy || len(c.held) > 0)
 }
 
-// ask asks the handler of a turn, which waits for the answer. The caller holds mu.
+// ask asks the member's turn, in a goroutine for which the turn waits: its context ends when the client cancels the
+// request, and with the turn. The caller holds mu.
 func (c *Client) ask(t *running, a Asked) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	t.open[a.ID] = cancel

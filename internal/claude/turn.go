@@ -24,10 +24,8 @@ type counted struct {
 	tokens  Tokens
 }
 
-var _ Handler = (*turn)(nil)
-
-// Said implements Handler.
-func (t *turn) Said(s Said) {
+// said takes what the model says and calls. It and the following are called in the order of the client's output.
+func (t *turn) said(s Said) {
 	t.mu.Lock()
 	if n := len(t.tokens); n > 0 && t.tokens[n-1].message == s.Message {
 		t.tokens[n-1].tokens = s.Tokens
@@ -95,8 +93,8 @@ func declared(c Called) (steps []agent.DeclaredStep) {
 	return steps
 }
 
-// Ran implements Handler: a result is the end of its call.
-func (t *turn) Ran(r Ran) {
+// ran takes results: each is the end of its call.
+func (t *turn) ran(r Ran) {
 	for _, one := range r.Results {
 		t.finish(one.ID, one.Failed, one.Text)
 		switch words := firstLine(one.Text); {
@@ -108,8 +106,8 @@ func (t *turn) Ran(r Ran) {
 	}
 }
 
-// Mode implements Handler: after the client's first frame about its mode, its session id is known.
-func (t *turn) Mode(mode string) {
+// inMode takes the client's mode: after its first frame about it, its session id is known.
+func (t *turn) inMode(mode string) {
 	t.a.keep(&t.asker, t.o.c.Session(), t.o.c.Model(), &t.o.kept)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,8 +116,8 @@ func (t *turn) Mode(mode string) {
 	}
 }
 
-// Limited implements Handler.
-func (t *turn) Limited(l Limited) {
+// limits takes a usage limit.
+func (t *turn) limits(l Limited) {
 	t.mu.Lock()
 	t.limit = l
 	t.mu.Unlock()

@@ -30,15 +30,11 @@ const (
 
 // Change is what is to become of one settings file.
 type Change struct {
-	Path   string // as it was named
-	Real   string // the file that is written, behind all links
-	How    How
-	Before []byte // what the file holds; nil when there is none
-	After  []byte
-
-	existed, noDir bool
-	record         *Record // the record that the store keeps afterwards; nil: none
-	earlier        *Record // what it keeps until then
+	place
+	How     How
+	After   []byte  // what it is to hold
+	record  *Record // the record that the store keeps afterwards; nil: none
+	earlier *Record // what it keeps until then
 }
 
 // Diff is the change as a unified diff; "" when nothing changes.
@@ -47,13 +43,13 @@ func (c *Change) Diff() string {
 		return ""
 	}
 	from, to := c.Path, c.Path
-	if !c.existed {
+	if !c.exists {
 		from = os.DevNull
 	}
 	if c.How == Deleted {
 		to = os.DevNull
 	}
-	return udiff.Unified(from, to, string(c.Before), string(c.After))
+	return udiff.Unified(from, to, string(c.data), string(c.After))
 }
 
 // Install reads a settings file and says what an install would make of it.
@@ -63,7 +59,7 @@ func (s Store) Install(path, program string) (*Change, error) {
 		return nil, err
 	}
 	recorded, before := r.before()
-	next := &Record{V: 1, Client: s.Client, Path: p.real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
+	next := &Record{V: 1, Client: s.Client, Path: p.Real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
 	if r != nil {
 		if f, err := s.Client.parse(p.data); err == nil && f.has(s.Client.Events()[0].Name, recorded) {
 			next.InstalledAt = r.InstalledAt
@@ -73,8 +69,7 @@ func (s Store) Install(path, program string) (*Change, error) {
 	if r != nil && p.exists && bytes.Equal(p.data, r.Written) {
 		base, next.Existed, next.MadeDir = r.Original, r.Existed, r.MadeDir
 	}
-	c := p.change(Installed)
-	c.earlier, c.record = r, next
+	c := &Change{place: *p, How: Installed, earlier: r, record: next}
 	if c.After, err = s.Client.Install(base, program, recorded); err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -93,13 +88,12 @@ func (s Store) Install(path, program string) (*Change, error) {
 func (s Store) Uninstall(path string) (*Change, error) {
 	p, r, err := s.open(path)
 	if isMissing(err) {
-		return &Change{Path: path, Real: path, How: Unchanged}, nil
+		return &Change{place: place{Path: path, Real: path}, How: Unchanged}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := p.change(Removed)
-	c.earlier = r
+	c := &Change{place: *p, How: Removed, earlier: r}
 	switch {
 	case !p.exists:
 		c.How = Unchanged
@@ -126,12 +120,8 @@ func (s Store) open(path string) (*place, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := s.record(p.real)
+	r, err := s.record(p.Real)
 	return p, r, err
-}
-
-func (p *place) change(how How) *Change {
-	return &Change{Path: p.path, Real: p.real, How: how, Before: p.data, existed: p.exists, noDir: p.noDir}
 }
 
 func unreadable(path string, err error) error {
@@ -159,7 +149,7 @@ func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 	if err != nil {
 		return err
 	}
-	if now.real != c.Real || now.exists != c.existed || !bytes.Equal(now.data, c.Before) {
+	if now.Real != c.Real || now.exists != c.exists || !bytes.Equal(now.data, c.data) {
 		return changed(c.Path)
 	}
 	if c.How == Unchanged {
@@ -202,7 +192,7 @@ func (c *Change) publish(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		if v.Exists() != c.existed || !bytes.Equal(have, c.Before) {
+		if v.Exists() != c.exists || !bytes.Equal(have, c.data) {
 			return nil, changed(c.Path)
 		}
 		return []atomicfile.Splice{{Delete: v.Size(), Insert: c.After}}, nil
@@ -227,7 +217,7 @@ func (c *Change) delete(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(have, c.Before) {
+	if !bytes.Equal(have, c.data) {
 		return changed(c.Path)
 	}
 	gone, err := atomicfile.Remove(c.Real, id, atomicfile.Options{Sync: atomicfile.SyncFull})

@@ -25,7 +25,7 @@ type Look struct {
 func (s Store) Look(path string) (*Look, error) {
 	p, r, err := s.open(path)
 	if isMissing(err) {
-		p, err = &place{path: path, real: path}, nil
+		p, err = &place{Path: path, Real: path}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s Store) Look(path string) (*Look, error) {
 		return nil, unreadable(path, err)
 	}
 	recorded, _ := r.before()
-	l := &Look{Path: path, Real: p.real, Exists: p.exists, Entries: f.entries(recorded), Installed: f.has(s.Client.Events()[0].Name, recorded)}
+	l := &Look{Path: path, Real: p.Real, Exists: p.exists, Entries: f.entries(recorded), Installed: f.has(s.Client.Events()[0].Name, recorded)}
 	if r != nil {
 		l.Since = r.InstalledAt
 	}

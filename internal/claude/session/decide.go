@@ -18,7 +18,6 @@ type Answer struct {
 	Allow  bool
 	By     policy.Role
 	Via    string // which face
-	Rule   string
 	Reason string
 	// UpdatedInput runs instead of what was asked; a JSON object.
 	UpdatedInput string
@@ -107,7 +106,7 @@ func ChangedDigest(r Request, input string) record.Digest {
 // draft checks an answer against what was asked.
 func draft(req *Request, v Answer) (Decided, error) {
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
-		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
+		Via: v.Via, Reason: v.Reason}
 	switch {
 	case v.Digest != req.Digest:
 		return d, refused(req, "the digest is not that of the request; show it again")
