@@ -259,16 +259,9 @@ func (o *opened) meet(ctx context.Context, h agent.Host) error {
 	if o.met {
 		return nil
 	}
-	say := func(line string) { fmt.Fprintln(h.Output(), line) }
-	missing, err := o.c.connected(ctx, say)
-	if err != nil {
-		return err
-	}
-	o.met = true
-	for _, line := range missing {
-		say(line)
-	}
-	return nil
+	err := o.c.connected(ctx, func(line string) { fmt.Fprintln(h.Output(), line) })
+	o.met = err == nil
+	return err
 }
 
 // Turn implements agent.Agent.

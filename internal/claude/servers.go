@@ -46,10 +46,10 @@ func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err
 }
 
 // connected waits until no tool server is being connected: the client would ask the model at once, which
-// then does not know the tools of a server that is slow to start. A wait of more than a second is said. It
-// returns lines about the servers whose tools are missing. A client that does not tell, or goes on
-// connecting after Waits.Servers, is not waited for; the error is ctx's, or ErrEnded.
-func (c *Client) connected(ctx context.Context, say func(line string)) (missing []string, err error) {
+// then does not know the tools of a server that is slow to start. It says a wait of more than a second, and
+// which servers' tools are missing. A client that does not tell, or goes on connecting after Waits.Servers,
+// is not waited for; the error is ctx's, or ErrEnded.
+func (c *Client) connected(ctx context.Context, say func(line string)) error {
 	late := time.NewTimer(c.start.Wait.Servers)
 	defer late.Stop()
 	const longest = 500 * time.Millisecond
@@ -58,14 +58,17 @@ func (c *Client) connected(ctx context.Context, say func(line string)) (missing 
 		missing, waits, err := c.lacking(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		case errors.Is(err, ErrEnded):
-			return nil, err
+			return err
 		case err != nil:
-			return []string{fmt.Sprintf("the state of the tool servers is not known: %v", err)}, nil
+			missing = []string{fmt.Sprintf("the state of the tool servers is not known: %v", err)}
 		}
 		if !waits || over {
-			return missing, nil
+			for _, line := range missing {
+				say(line)
+			}
+			return nil
 		}
 		select {
 		case <-time.After(pause):

@@ -16,15 +16,10 @@ type Liveness struct {
 	Ancestors func(pid int) ([]spawn.Identity, error)
 }
 
-// Processes is the Liveness of this machine.
-func Processes() Liveness {
-	return Liveness{Check: spawn.Identity.Check, Ancestors: spawn.Ancestors}
-}
-
-// Looking is Processes with another way to find a process's ancestors; nil: the
+// Looking is the Liveness of this machine, with another way to find a process's ancestors; nil: the
 // machine's.
 func Looking(ancestors func(pid int) ([]spawn.Identity, error)) Liveness {
-	l := Processes()
+	l := Liveness{Check: spawn.Identity.Check, Ancestors: spawn.Ancestors}
 	if ancestors != nil {
 		l.Ancestors = ancestors
 	}

@@ -31,7 +31,7 @@ func register(t *testing.T, config string, pid int, name string) {
 func TestNamesOf(t *testing.T) {
 	t.Parallel()
 	self, parent := os.Getpid(), os.Getppid()
-	live := session.Processes()
+	live := session.Looking(nil)
 	for name, want := range map[string]string{
 		"api-work":  "@api-work",
 		"team-lead": fmt.Sprintf("@%d", self),
@@ -159,7 +159,7 @@ func TestSaidIsNoHook(t *testing.T) {
 	register(t, config, os.Getpid(), "n")
 	id := session.ID(fmt.Sprint("s-", os.Getpid()))
 	testenv.Must(t, w.store.Say(t.Context(), journal.Writer{Operator: true}, id, session.Said{MsgID: "m1"}))
-	v := w.store.List(config, session.Processes())
+	v := w.store.List(config, session.Looking(nil))
 	if len(v.Rows) != 1 || v.Rows[0].Hooked {
 		t.Errorf("rows %+v", v.Rows)
 	}

@@ -173,7 +173,7 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 	if err != nil {
 		return err
 	}
-	h := session.Hook{Store: store, Client: client, Self: self, Live: session.Processes(), Links: realpath.Disk{}, Pane: a.Env("TMUX_PANE"), Wait: wait,
+	h := session.Hook{Store: store, Client: client, Self: self, Live: session.Looking(nil), Links: realpath.Disk{}, Pane: a.Env("TMUX_PANE"), Wait: wait,
 		Attended: func() bool { return attended(a) }, Terminals: session.Terminals,
 		Registry: registryIn(client, dir),
 		Sessions: func() []session.Registered { return session.RegisteredIn(dir) },
