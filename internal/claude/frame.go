@@ -149,19 +149,17 @@ func system(o *jsonobj.Object, sub string) Frame {
 	case "status":
 		return Status{o.Text("permissionMode")}
 	case "background_tasks_changed":
-		raw, _ := o.Get("tasks")
-		return working(raw)
+		return working(o)
 	}
 	return Other{"system", sub}
 }
 
 // working counts the agents among a client's work in the background. What it runs there without a model, a
 // server for example, may last for ever.
-func working(tasks json.RawMessage) (w Working) {
-	list, _ := jsonobj.Elements(tasks)
-	for _, one := range list {
+func working(o *jsonobj.Object) (w Working) {
+	for _, task := range o.Objects("tasks") {
 		// What is ambient, or runs elsewhere, lasts by its own account.
-		if o, err := jsonobj.Parse(one); err == nil && !isTrue(o, "ambient") && !isTrue(o, "off_host") && slices.Contains([]string{"local_agent", "local_workflow"}, o.Text("task_type")) {
+		if !isTrue(task, "ambient") && !isTrue(task, "off_host") && slices.Contains([]string{"local_agent", "local_workflow"}, task.Text("task_type")) {
 			w.Agents++
 		}
 	}
@@ -171,7 +169,7 @@ func working(tasks json.RawMessage) (w Working) {
 func said(o *jsonobj.Object) Frame {
 	m := o.Object("message")
 	s := Said{Message: m.Text("id"), Tokens: tokens(m.Object("usage")), Inner: o.Text("parent_tool_use_id") != "", Error: o.Text("error")}
-	for _, b := range blocks(m) {
+	for _, b := range m.Objects("content") {
 		switch b.Text("type") {
 		case "text":
 			s.Text += b.Text("text")
@@ -185,7 +183,7 @@ func said(o *jsonobj.Object) Frame {
 
 func ran(o *jsonobj.Object) Frame {
 	var r Ran
-	for _, b := range blocks(o.Object("message")) {
+	for _, b := range o.Object("message").Objects("content") {
 		if b.Text("type") == "tool_result" {
 			r.Results = append(r.Results, Returned{ID: b.Text("tool_use_id"), Failed: isTrue(b, "is_error"), Text: content(b)})
 		}
@@ -294,18 +292,6 @@ func number(o *jsonobj.Object, key string) (float64, bool) {
 	return n, err == nil
 }
 
-// blocks are the objects of a message's content.
-func blocks(m *jsonobj.Object) (list []*jsonobj.Object) {
-	raw, _ := m.Get("content")
-	elements, _ := jsonobj.Elements(raw)
-	for _, e := range elements {
-		if b, err := jsonobj.Parse(e); err == nil {
-			list = append(list, b)
-		}
-	}
-	return list
-}
-
 // content is the text of a tool's result: a string, or the texts of its blocks.
 func content(b *jsonobj.Object) string {
 	raw, _ := b.Get("content")
@@ -313,7 +299,7 @@ func content(b *jsonobj.Object) string {
 		return s
 	}
 	var words string
-	for _, inner := range blocks(b) {
+	for _, inner := range b.Objects("content") {
 		words += inner.Text("text")
 	}
 	return words

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"waggle/internal/json/jsonobj"
 )
 
 // The states of a tool server that are looked at here.
@@ -24,13 +22,7 @@ func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	list, _ := body.Get("mcpServers")
-	all, _ := jsonobj.Elements(list)
-	for _, raw := range all {
-		o, err := jsonobj.Parse(raw)
-		if err != nil {
-			continue
-		}
+	for _, o := range body.Objects("mcpServers") {
 		switch name, status := clipped(o.Text("name")), o.Text("status"); {
 		case status == connecting:
 			waits = true

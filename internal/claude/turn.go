@@ -83,12 +83,8 @@ func declared(c Called) (steps []agent.DeclaredStep) {
 	if err != nil {
 		return nil
 	}
-	raw, _ := o.Get("todos")
-	list, _ := jsonobj.Elements(raw)
-	for _, one := range list {
-		if s, err := jsonobj.Parse(one); err == nil {
-			steps = append(steps, agent.DeclaredStep{Text: s.Text("content"), State: s.Text("status")})
-		}
+	for _, s := range o.Objects("todos") {
+		steps = append(steps, agent.DeclaredStep{Text: s.Text("content"), State: s.Text("status")})
 	}
 	return steps
 }

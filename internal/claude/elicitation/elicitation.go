@@ -103,10 +103,8 @@ func choices(s *jsonobj.Object) (values, labels []string) {
 		return values, namesOf(values, texts(s, "enumNames"))
 	}
 	for _, key := range []string{"oneOf", "anyOf"} {
-		raw, _ := s.Get(key)
-		list, _ := jsonobj.Elements(raw)
-		for _, e := range list {
-			if o, err := jsonobj.Parse(e); err == nil && o.Text("const") != "" {
+		for _, o := range s.Objects(key) {
+			if o.Text("const") != "" {
 				values, labels = append(values, o.Text("const")), append(labels, cmp.Or(o.Text("title"), o.Text("const")))
 			}
 		}

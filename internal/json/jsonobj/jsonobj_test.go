@@ -320,12 +320,15 @@ func Example() {
 
 // TestTextAndObject: a key that is missing, or has another type, reads as "" and as an empty object.
 func TestTextAndObject(t *testing.T) {
-	o, err := jsonobj.Parse([]byte(`{"s":"a","o":{"k":"v"},"n":1,"Cased":"x"}`))
+	o, err := jsonobj.Parse([]byte(`{"s":"a","o":{"k":"v"},"n":1,"Cased":"x","l":[{"k":1},2,{"k":"w"}]}`))
 	testenv.Must(t, err)
 	if o.Text("s") != "a" || o.Text("n") != "" || o.Text("none") != "" || o.Text("cased") != "" {
 		t.Error(o.Text("s"), o.Text("n"), o.Text("none"), o.Text("cased"))
 	}
 	if o.Object("o").Text("k") != "v" || o.Object("s").Len() != 0 || o.Object("none").Text("k") != "" {
 		t.Error(o.Object("o").Keys(), o.Object("s").Keys(), o.Object("none").Keys())
+	}
+	if l := o.Objects("l"); len(l) != 2 || l[1].Text("k") != "w" || o.Objects("o") != nil || o.Objects("none") != nil {
+		t.Error(l, o.Objects("o"))
 	}
 }

@@ -112,6 +112,18 @@ func (o *Object) Object(key string) *Object {
 	return &Object{}
 }
 
+// Objects are the objects in a list; what is none in it is left out.
+func (o *Object) Objects(key string) (list []*Object) {
+	raw, _ := o.Get(key)
+	elements, _ := Elements(raw)
+	for _, e := range elements {
+		if one, err := Parse(e); err == nil {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 func (o *Object) last(key string) int {
 	for i := len(o.members) - 1; i >= 0; i-- {
 		if o.members[i].key == key {
