@@ -123,7 +123,6 @@ type Client struct {
 	stdin   *io.PipeWriter
 
 	mu      sync.Mutex
-	broken  error // why reading of the client's output ended
 	sent    int
 	waiting map[string]chan Answered
 	session string
@@ -289,14 +288,11 @@ func (c *Client) ended(err error) error {
 	case <-time.After(c.start.Wait.End):
 		return err
 	}
-	c.mu.Lock()
-	broken := c.broken
-	c.mu.Unlock()
 	how := c.exit.How()
 	if last := c.lastWords(); last != "" {
 		how += ": " + last
 	}
-	return errors.Join(fmt.Errorf("%w (%s)", ErrEnded, how), broken)
+	return fmt.Errorf("%w (%s)", ErrEnded, how)
 }
 
 // lastWords is the end of the client's stderr.
@@ -347,10 +343,10 @@ func (c *Client) Close(ctx context.Context) error {
 }
 
 // take handles one line of the client. A line that is no frame is dropped.
-func (c *Client) take(line []byte) error {
+func (c *Client) take(line []byte) {
 	f, err := Decode(line)
 	if err != nil {
-		return nil
+		return
 	}
 	c.mu.Lock()
 	t := c.turn
@@ -395,7 +391,6 @@ func (c *Client) take(line []byte) error {
 	if t != nil {
 		t.tell(f)
 	}
-	return nil
 }
 
 // tell passes a frame to the member's turn.

@@ -18,10 +18,7 @@ func CutLines(t *testing.T, parts ...[]byte) [][]byte {
 
 // WriteLines writes parts and returns the lines.
 func WriteLines(parts ...[]byte) (got [][]byte, err error) {
-	l := &lines{each: func(line []byte) error {
-		got = append(got, bytes.Clone(line))
-		return nil
-	}}
+	l := &lines{each: func(line []byte) { got = append(got, bytes.Clone(line)) }}
 	for _, p := range parts {
 		if _, err := l.Write(p); err != nil {
 			return got, err

@@ -15,10 +15,9 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a line of the client's output is longer than %d bytes", MaxLine)
 }
 
-// lines is a writer that splits its input into lines. An error of each, or a line that is too long,
-// ends it.
+// lines is a writer that splits its input into lines. A line that is too long ends it.
 type lines struct {
-	each func(line []byte) error
+	each func(line []byte)
 	held []byte
 	err  error
 }
@@ -43,11 +42,8 @@ func (l *lines) Write(p []byte) (int, error) {
 			l.held = nil
 		}
 		p = rest
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if l.err = l.each(line); l.err != nil {
-			return 0, l.err
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.each(line)
 		}
 	}
 }

@@ -94,10 +94,10 @@ func (s *ownTools) close() error {
 }
 
 // take handles one line of the server. It asks nothing of its client.
-func (s *ownTools) take(line []byte) error {
+func (s *ownTools) take(line []byte) {
 	var m rpc
 	if err := json.Unmarshal(line, &m); err != nil || m.Method != "" {
-		return nil
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,6 @@ func (s *ownTools) take(line []byte) error {
 		delete(s.waiting, string(m.ID))
 		got <- m
 	}
-	return nil
 }
 
 // nothing answers a notification.

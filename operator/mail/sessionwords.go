@@ -104,8 +104,7 @@ func (o Operator) sessionCalled(op, what string) (session.Row, error) {
 // SessionsOf names the peer of a socket by the session that its process belongs to, among those
 // that a client has registered below its config directory.
 func SessionsOf(configDir string) func(transport.Peer) string {
-	names := session.Names{ConfigDir: configDir, Live: session.Looking(nil)}
-	return func(p transport.Peer) string { return names.Of(p.PID) }
+	return func(p transport.Peer) string { return session.Looking(nil).NameOf(configDir, p.PID) }
 }
 
 // HasSession reports whether a running session has this name, pid or id.

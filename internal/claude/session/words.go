@@ -13,17 +13,10 @@ import (
 	"waggle/spawn"
 )
 
-// Names maps processes to the names of the sessions that a client has registered, by which words
-// reach them.
-type Names struct {
-	ConfigDir string
-	Live      Liveness
-}
-
-// Of is the name of the session that a process belongs to, "@NAME", or "@PID" where another session
-// has the name too or it could be read as a member's; "" when it belongs to none. Only the process
-// and its ancestors decide which session it is.
-func (n Names) Of(pid int) string {
+// NameOf is the name by which words reach the session that a process belongs to, among those that a
+// client has registered: "@NAME", or "@PID" where another session has the name too or it could be read
+// as a member's; "" when it belongs to none. Only the process and its ancestors decide which session it is.
+func (l Liveness) NameOf(configDir string, pid int) string {
 	if pid <= 0 {
 		return ""
 	}
@@ -31,14 +24,14 @@ func (n Names) Of(pid int) string {
 	if err != nil {
 		return ""
 	}
-	above, _ := n.Live.Ancestors(pid) // those that can be seen
-	entries, _ := registered(n.ConfigDir)
+	above, _ := l.Ancestors(pid) // those that can be seen
+	entries, _ := registered(configDir)
 	for _, p := range append([]spawn.Identity{self}, above...) {
 		for _, e := range entries {
 			if e.PID != p.PID {
 				continue
 			}
-			if alive, err := n.Live.Check(p); err != nil || !alive {
+			if alive, err := l.Check(p); err != nil || !alive {
 				return "" // the pid is another's by now, or may be
 			}
 			return "@" + address(e, entries)

@@ -26,7 +26,7 @@ func register(t *testing.T, config string, pid int, name string) {
 	testenv.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600))
 }
 
-// NamesOf gives a process the name of its own session, or of the session of an ancestor, unless the
+// NameOf gives a process the name of its own session, or of the session of an ancestor, unless the
 // name could mean another session.
 func TestNamesOf(t *testing.T) {
 	t.Parallel()
@@ -41,11 +41,11 @@ func TestNamesOf(t *testing.T) {
 	} {
 		config := t.TempDir()
 		register(t, config, self, name)
-		if got := (session.Names{ConfigDir: config, Live: live}).Of(self); got != want {
+		if got := live.NameOf(config, self); got != want {
 			t.Errorf("session %q: %q, want %q", name, got, want)
 		}
 		for _, other := range []int{0, -1, parent} {
-			if got := (session.Names{ConfigDir: config, Live: live}).Of(other); got != "" {
+			if got := live.NameOf(config, other); got != "" {
 				t.Errorf("process %d, which is in no session: %q", other, got)
 			}
 		}
@@ -55,21 +55,20 @@ func TestNamesOf(t *testing.T) {
 	}
 	config := t.TempDir()
 	register(t, config, parent, "above")
-	names := session.Names{ConfigDir: config, Live: live}
-	if got := names.Of(self); got != "@above" {
+	if got := live.NameOf(config, self); got != "@above" {
 		t.Errorf("below a session: %q", got)
 	}
 	register(t, config, self, "above") // of one name: the nearest, by pid
-	if got := names.Of(self); got != fmt.Sprintf("@%d", self) {
+	if got := live.NameOf(config, self); got != fmt.Sprintf("@%d", self) {
 		t.Errorf("two of one name: %q", got)
 	}
-	names.Live.Check = func(spawn.Identity) (bool, error) { return false, nil }
-	if got := names.Of(self); got != "" {
+	live.Check = func(spawn.Identity) (bool, error) { return false, nil }
+	if got := live.NameOf(config, self); got != "" {
 		t.Errorf("a recycled pid: %q", got)
 	}
-	names.Live = live
-	names.Live.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("hidden") }
-	if got := names.Of(self); got != fmt.Sprintf("@%d", self) {
+	live = session.Looking(nil)
+	live.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("hidden") }
+	if got := live.NameOf(config, self); got != fmt.Sprintf("@%d", self) {
 		t.Errorf("what is above is hidden: %q", got)
 	}
 }
