@@ -231,11 +231,11 @@ func TestHeadless(t *testing.T) {
 			"marker-b": claudetest.Script(claudetest.Bash("touch b"), claudetest.Say("b has it")),
 		}))
 		h := claudetest.NewOwnHome(t, version, m)
-		a, b := h.Headless("--permission-mode", "default"), h.Headless("--permission-mode", "default")
+		a, b := startHeadless(t, h, "--permission-mode", "default"), startHeadless(t, h, "--permission-mode", "default")
 		a.User("this is marker-a")
 		b.User("this is marker-b")
-		permission := func(l claudetest.Line) bool { return l.Type == "control_request" }
-		end := func(l claudetest.Line) bool { return l.Type == "result" }
+		permission := func(l line) bool { return l.Type == "control_request" }
+		end := func(l line) bool { return l.Type == "result" }
 
 		ask := a.Await("the question of a", permission)
 		var can struct {
@@ -256,7 +256,7 @@ func TestHeadless(t *testing.T) {
 		exists(t, h, "a", true)
 		exists(t, h, "b", false)
 		a.User("and more")
-		a.Await("the second result of a", func(l claudetest.Line) bool { return end(l) && l.Result == "a again" })
+		a.Await("the second result of a", func(l line) bool { return end(l) && l.Result == "a again" })
 		if status := a.Close(); status != 0 {
 			t.Errorf("a exits with %d", status)
 		}

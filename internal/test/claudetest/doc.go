@@ -1,5 +1,5 @@
 // Package claudetest runs the real Claude Code client in tests: its exact versions,
-// as an ordinary user with files of its own, in a terminal or headless, against a
+// as an ordinary user with files of its own, in a terminal, against a
 // model server that says what the test says.
 //
 //	m := claudetest.NewModel(t, claudetest.Script(claudetest.Bash("touch made"), claudetest.Say("done")))

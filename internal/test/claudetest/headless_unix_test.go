@@ -1,6 +1,6 @@
 //go:build unix
 
-package claudetest
+package claudetest_test
 
 import (
 	"bufio"
@@ -14,24 +14,25 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/test/claudetest"
 	"waggle/internal/test/testenv"
 )
 
-// Headless is a client with -p that speaks JSON lines.
-type Headless struct {
+// headless is a client with -p that speaks JSON lines.
+type headless struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr bytes.Buffer // read it when done is closed
 
 	mu      sync.Mutex
-	lines   []Line
+	lines   []line
 	arrived chan struct{} // closed and replaced at every line
 	done    chan struct{} // closed when the client has ended
 }
 
-// Line is one line of the client's output: whole, and the fields that tell lines apart.
-type Line struct {
+// line is one line of the client's output: whole, and the fields that tell lines apart.
+type line struct {
 	Raw       json.RawMessage `json:"-"`
 	Type      string          `json:"type"`
 	Subtype   string          `json:"subtype"`
@@ -41,33 +42,33 @@ type Line struct {
 	Result    string          `json:"result"`
 }
 
-// Headless starts a client that reads and writes JSON lines and asks its host for
+// startHeadless starts a client that reads and writes JSON lines and asks its host for
 // permissions.
-func (h *Home) Headless(args ...string) *Headless {
-	h.t.Helper()
+func startHeadless(t *testing.T, h *claudetest.Home, args ...string) *headless {
+	t.Helper()
 	cmd := h.Command(h.Claude, append([]string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--permission-prompt-tool", "stdio",
 	}, args...)...)
-	s := &Headless{t: h.t, cmd: cmd, arrived: make(chan struct{}), done: make(chan struct{})}
+	s := &headless{t: t, cmd: cmd, arrived: make(chan struct{}), done: make(chan struct{})}
 	cmd.Stderr = &s.stderr
 	var err error
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
-		h.t.Fatal(err)
+		t.Fatal(err)
 	}
 	stdout, err := cmd.StdoutPipe()
-	testenv.Must(h.t, err)
-	testenv.Must(h.t, cmd.Start())
-	h.t.Cleanup(s.Kill)
+	testenv.Must(t, err)
+	testenv.Must(t, cmd.Start())
+	t.Cleanup(s.Kill)
 	go s.read(stdout)
 	return s
 }
 
-func (s *Headless) read(stdout io.Reader) {
+func (s *headless) read(stdout io.Reader) {
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		var l Line
+		var l line
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			s.t.Errorf("the client wrote %q: %v", lines.Bytes(), err)
 		}
@@ -86,7 +87,7 @@ func (s *Headless) read(stdout io.Reader) {
 }
 
 // send writes a line.
-func (s *Headless) send(line any) {
+func (s *headless) send(line any) {
 	s.t.Helper()
 	data, err := json.Marshal(line)
 	testenv.Must(s.t, err)
@@ -96,13 +97,13 @@ func (s *Headless) send(line any) {
 }
 
 // User sends a prompt.
-func (s *Headless) User(text string) {
+func (s *headless) User(text string) {
 	s.t.Helper()
 	s.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
 }
 
 // Respond answers a control request.
-func (s *Headless) Respond(requestID string, response any) {
+func (s *headless) Respond(requestID string, response any) {
 	s.t.Helper()
 	s.send(map[string]any{"type": "control_response", "response": map[string]any{
 		"subtype": "success", "request_id": requestID, "response": response,
@@ -110,9 +111,9 @@ func (s *Headless) Respond(requestID string, response any) {
 }
 
 // Await returns the first line, past or to come, for which match holds.
-func (s *Headless) Await(what string, match func(Line) bool) Line {
+func (s *headless) Await(what string, match func(line) bool) line {
 	s.t.Helper()
-	deadline := time.NewTimer(Patience)
+	deadline := time.NewTimer(claudetest.Patience)
 	defer deadline.Stop()
 	for seen := 0; ; {
 		s.mu.Lock()
@@ -128,31 +129,31 @@ func (s *Headless) Await(what string, match func(Line) bool) Line {
 		case <-s.done:
 			s.t.Fatalf("the client ended (%v) without %s: %s", s.cmd.ProcessState, what, &s.stderr)
 		case <-deadline.C:
-			s.t.Fatalf("no line in %v: %s; %d others", Patience, what, len(all))
+			s.t.Fatalf("no line in %v: %s; %d others", claudetest.Patience, what, len(all))
 		}
 	}
 }
 
 // Close closes the client's standard input and returns its exit status.
-func (s *Headless) Close() int {
+func (s *headless) Close() int {
 	s.t.Helper()
 	_ = s.stdin.Close()
 	return s.wait()
 }
 
 // wait waits until the client has ended and returns its exit status, -1 after a signal.
-func (s *Headless) wait() int {
+func (s *headless) wait() int {
 	s.t.Helper()
 	select {
 	case <-s.done:
-	case <-time.After(Patience):
+	case <-time.After(claudetest.Patience):
 		s.t.Fatal("the client does not end")
 	}
 	return s.cmd.ProcessState.ExitCode()
 }
 
 // Kill kills the client and its process group and waits for it.
-func (s *Headless) Kill() {
+func (s *headless) Kill() {
 	select {
 	case <-s.done:
 		return // its number may be another's by now
@@ -163,7 +164,7 @@ func (s *Headless) Kill() {
 	}
 	select {
 	case <-s.done:
-	case <-time.After(Patience):
+	case <-time.After(claudetest.Patience):
 		s.t.Error("a process outside of the headless client's group holds its output")
 	}
 }
