@@ -9,6 +9,7 @@
 package program
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,9 +18,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"waggle/spawn"
 )
 
 // maxScript bounds the scripts whose content is bound: a larger file is none that
@@ -76,17 +80,9 @@ type known struct {
 const maxKnown = 1024
 
 // builtins are words that a shell runs itself, whatever lies on the PATH.
-var builtins = words(`: . [ alias bg break cd command continue declare echo eval exec exit export false fg
+var builtins = strings.Fields(`: . [ alias bg break cd command continue declare echo eval exec exit export false fg
 	getopts hash jobs kill let local popd printf pushd pwd read readonly return set shift source test times
 	trap true type typeset ulimit umask unalias unset wait`)
-
-func words(list string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		m[w] = true
-	}
-	return m
-}
 
 // Look resolves the words of a call; with content it also sums up the scripts.
 func (f *Finder) Look(c Launch, content bool) Found {
@@ -94,23 +90,17 @@ func (f *Finder) Look(c Launch, content bool) Found {
 	if len(c.Argv) == 0 {
 		return out
 	}
-	path := lookup(c.Env, "PATH")
+	path := spawn.Getenv(c.Env, "PATH")
 	// What is started directly is looked up in absolute directories only, as package
 	// spawn does; a shell takes them all.
 	if p, id, ok := f.find(c.Argv[0], path, c.Dir, true); ok {
 		out.Program = p
 		out.ids[p] = id
 	}
-	moved := false
-	for _, cmd := range c.Commands {
-		switch cmd.Name {
-		case "cd", "pushd", "popd":
-			moved = true
-		}
-	}
+	moved := slices.ContainsFunc(c.Commands, func(cmd Command) bool { return slices.Contains([]string{"cd", "pushd", "popd"}, cmd.Name) })
 	for _, cmd := range c.Commands {
 		relative := !filepath.IsAbs(cmd.Name)
-		if !builtins[cmd.Name] && !(moved && relative && strings.Contains(cmd.Name, "/")) {
+		if !slices.Contains(builtins, cmd.Name) && !(moved && relative && strings.Contains(cmd.Name, "/")) {
 			f.word(&out, cmd.Name, path, c.Dir)
 		}
 	}
@@ -130,10 +120,8 @@ func (f *Finder) Look(c Launch, content bool) Found {
 
 // word adds what a name is, once.
 func (f *Finder) word(out *Found, name, path, dir string) {
-	for _, w := range out.Words {
-		if w.Name == name {
-			return
-		}
+	if slices.ContainsFunc(out.Words, func(w Word) bool { return w.Name == name }) {
+		return
 	}
 	if p, id, ok := f.find(name, path, dir, false); ok {
 		out.Words = append(out.Words, Word{name, p})
@@ -162,10 +150,8 @@ func (out *Found) sum(p string) bool {
 	if err != nil {
 		return false
 	}
-	for _, s := range out.Scripts {
-		if s.Path == real {
-			return true
-		}
+	if slices.ContainsFunc(out.Scripts, func(s Script) bool { return s.Path == real }) {
+		return true
 	}
 	h, ok := hash(real)
 	if ok {
@@ -174,18 +160,21 @@ func (out *Found) sum(p string) bool {
 	return ok
 }
 
+// noFile is what a word is that names nothing.
+const noFile = "no file"
+
 // Changed says what two looks at the same call differ in, "" when they do not: another
 // file under the same name, or another content.
 func (was Found) Changed(now Found) string {
 	if was.Program != now.Program {
-		return fmt.Sprintf("the program is %s and was %s", named(now.Program), named(was.Program))
+		return fmt.Sprintf("the program is %s and was %s", cmp.Or(now.Program, noFile), cmp.Or(was.Program, noFile))
 	}
 	if len(was.Words) != len(now.Words) {
 		return "a command word names another file"
 	}
 	for i, w := range was.Words {
 		if n := now.Words[i]; n != w {
-			return fmt.Sprintf("%s is %s and was %s", w.Name, named(n.Path), named(w.Path))
+			return fmt.Sprintf("%s is %s and was %s", w.Name, cmp.Or(n.Path, noFile), cmp.Or(w.Path, noFile))
 		}
 	}
 	for p, id := range was.ids {
@@ -202,13 +191,6 @@ func (was Found) Changed(now Found) string {
 		}
 	}
 	return ""
-}
-
-func named(p string) string {
-	if p == "" {
-		return "no file"
-	}
-	return p
 }
 
 // find is the file that a word names, links resolved.
@@ -277,16 +259,6 @@ func at(dir, p string) string {
 		return p
 	}
 	return filepath.Join(dir, p)
-}
-
-// lookup is the last value of a name in an environment.
-func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(env[i], "="); ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
-			return v
-		}
-	}
-	return ""
 }
 
 // regular opens a regular file for reading. Nothing else is opened for longer than it
