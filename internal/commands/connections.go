@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"slices"
 	"sync"
 
 	"waggle/record"
@@ -25,16 +26,16 @@ func (c *Connections) Add(conn record.Connection) {
 	c.put(conn)
 }
 
-// put adds a connection. The caller holds mu.
+// put adds a connection; where there are too many, lines that one can stand for become one. The caller holds mu.
 func (c *Connections) put(conn record.Connection) {
-	if len(c.list) < mostConnections {
-		c.list = append(c.list, conn)
-		return
-	}
-	c.merge()
-	for i := range c.list {
-		if alike(c.list[i], conn) {
-			c.list[i] = together(c.list[i], conn)
+	if len(c.list) == mostConnections {
+		kept := c.list[:0]
+		for _, have := range c.list {
+			if !joined(kept, have) {
+				kept = append(kept, have)
+			}
+		}
+		if c.list = kept; joined(c.list, conn) {
 			return
 		}
 	}
@@ -45,20 +46,13 @@ func (c *Connections) put(conn record.Connection) {
 	c.more += conn.Count
 }
 
-// merge combines connections that one line can stand for. The caller holds mu.
-func (c *Connections) merge() {
-	kept := c.list[:0]
-next:
-	for _, conn := range c.list {
-		for i := range kept {
-			if alike(kept[i], conn) {
-				kept[i] = together(kept[i], conn)
-				continue next
-			}
-		}
-		kept = append(kept, conn)
+// joined counts a connection in the line that can stand for it; false: there is none.
+func joined(list []record.Connection, conn record.Connection) bool {
+	i := slices.IndexFunc(list, func(have record.Connection) bool { return alike(have, conn) })
+	if i >= 0 {
+		list[i] = together(list[i], conn)
 	}
-	c.list = kept
+	return i >= 0
 }
 
 // alike reports whether one line can stand for two connections.
