@@ -14,9 +14,19 @@ import (
 	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/protocol"
+	"waggle/task"
+	"waggle/team"
 )
 
 // Completion reads files and never fails: on an error it offers no names.
+
+// offered are the words of all things.
+func offered[T any](things []T, words func(T) []string) (all []string, _ cobra.ShellCompDirective) {
+	for _, t := range things {
+		all = append(all, words(t)...)
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
 
 func (a *App) CompleteTeams(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	op, err := a.Op()
@@ -33,11 +43,7 @@ func (a *App) CompleteMembers(cmd *cobra.Command, args []string, _ string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	members, _ := inspect.Of(op).Listed(context.Background(), name)
-	var out []string
-	for _, m := range members {
-		out = append(out, string(m.Name)+"\t"+m.AgentType)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return offered(members, func(m team.Member) []string { return []string{string(m.Name) + "\t" + m.AgentType} })
 }
 
 // CompleteTasks offers the ids of tasks that are not completed.
@@ -47,44 +53,39 @@ func (a *App) CompleteTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	tasks, _ := board.Of(op).OpenTasks(context.Background(), name)
-	var out []string
-	for _, t := range tasks {
-		if !slices.Contains(args, string(t.ID)) {
-			out = append(out, string(t.ID)+"\t"+operator.Visible(t.Subject))
+	return offered(tasks, func(t task.Task) []string {
+		if slices.Contains(args, string(t.ID)) {
+			return nil
 		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+		return []string{string(t.ID) + "\t" + operator.Visible(t.Subject)}
+	})
 }
 
 // CompleteRequests offers the ids of open questions.
 func (a *App) CompleteRequests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	for _, q := range a.openQuestions() {
-		out = append(out, view.RequestID(q)+"\t"+operator.Visible(q.Member+" "+q.Tool))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return offered(a.openQuestions(), func(q decide.Request) []string {
+		return []string{view.RequestID(q) + "\t" + operator.Visible(q.Member+" "+q.Tool)}
+	})
 }
 
 // CompletePlans offers the open plans and their members.
 func (a *App) CompletePlans(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	for _, q := range a.openQuestions() {
-		if q.Plan != "" {
-			out = append(out, q.Member+"\trevision "+strconv.Itoa(q.Revision), q.ID+"\t"+q.Member)
+	return offered(a.openQuestions(), func(q decide.Request) []string {
+		if q.Plan == "" {
+			return nil
 		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+		return []string{q.Member + "\trevision " + strconv.Itoa(q.Revision), q.ID + "\t" + q.Member}
+	})
 }
 
 // CompleteHosts offers the hosts of open requests.
 func (a *App) CompleteHosts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	for _, q := range a.openQuestions() {
-		if q.Host != "" && len(args) == 0 {
-			out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+decide.ShownHost(q.Host, q.Port)))
+	return offered(a.openQuestions(), func(q decide.Request) []string {
+		if q.Host == "" || len(args) > 0 {
+			return nil
 		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+		return []string{q.ID + "\t" + operator.Visible(q.Member+" "+decide.ShownHost(q.Host, q.Port))}
+	})
 }
 
 // CompleteModes offers members, then modes.
@@ -92,11 +93,7 @@ func (a *App) CompleteModes(cmd *cobra.Command, args []string, word string) ([]s
 	if len(args) == 0 {
 		return a.CompleteMembers(cmd, args, word)
 	}
-	var out []string
-	for _, m := range policy.Modes() {
-		out = append(out, string(m.Mode)+"\t"+m.Meaning)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return offered(policy.Modes(), func(m policy.ModeInfo) []string { return []string{string(m.Mode) + "\t" + m.Meaning} })
 }
 
 // CompleteRules offers the rules in force.

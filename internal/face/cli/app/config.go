@@ -74,24 +74,18 @@ func (a *App) GraceFlag(cmd *cobra.Command, grace *time.Duration, usage string) 
 	cmd.Flags().DurationVar(grace, "grace", 10*time.Second, usage)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := a.graceSaid(cmd, grace); err != nil {
-			return err
+		if *grace < 0 {
+			return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
+		}
+		if !cmd.Flags().Changed("grace") {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			if c != nil && c.Grace > 0 {
+				*grace = c.Grace
+			}
 		}
 		return run(cmd, args)
 	}
-}
-
-// graceSaid returns the grace of the user's file when no flag sets one.
-func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
-	if *grace < 0 {
-		return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
-	}
-	if cmd.Flags().Changed("grace") {
-		return nil
-	}
-	c, err := a.config()
-	if err == nil && c != nil && c.Grace > 0 {
-		*grace = c.Grace
-	}
-	return err
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +18,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/team"
 )
@@ -96,7 +95,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	b := failureBody{Code: ExitOf(err), Message: err.Error(), Near: []string{}}
 	var e *operator.Error
 	if errors.As(err, &e) {
-		b.Op, b.Hint = e.Op, a.hint(e)
+		b.Op, b.Hint = e.Op, cmp.Or(e.Advice, a.StepsOf(protocol.TeamName(a.Flags.Team))(e.Next))
 		b.Near = append(b.Near, e.Near...)
 		if e.Next.Step == operator.NextSameIn {
 			b.Hint = a.sameIn(ctx, e.Near)
@@ -179,20 +178,9 @@ func (a *App) Fail(ctx context.Context, err error) int {
 
 // says reports whether a message has words, and not only as a part of longer ones.
 func says(message, words string) bool {
-	part := func(r rune) bool { return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for i := 0; i < len(message); {
-		at := strings.Index(message[i:], words)
-		if at < 0 {
-			return false
-		}
-		before, _ := utf8.DecodeLastRuneInString(message[:i+at])
-		after, _ := utf8.DecodeRuneInString(message[i+at+len(words):])
-		if !part(before) && !part(after) {
-			return true
-		}
-		i += at + len(words)
-	}
-	return false
+	const edge = `[^-_\pL\p{Nd}]`
+	found, err := regexp.MatchString(`(^|`+edge+`)`+regexp.QuoteMeta(words)+`(`+edge+`|$)`, message)
+	return found && err == nil
 }
 
 // typedMost is the longest command line, in bytes, that a hint repeats.

@@ -23,27 +23,37 @@ func (a *App) WatchHangup(ctx context.Context) (watched context.Context, stop fu
 		return ctx, func() {}
 	}
 	watched, cancel := context.WithCancelCause(ctx)
+	end := OnSignal(syscall.SIGHUP, func(context.Context) {
+		if !a.hangup.another() {
+			cancel(errors.New("the terminal is gone"))
+		}
+	})
+	return watched, func() {
+		end()
+		cancel(nil)
+	}
+}
+
+// OnSignal calls f for each of a signal. stop ends that, and the context of f, and waits for f.
+func OnSignal(s os.Signal, f func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	signal.Notify(c, s)
+	var watch sync.WaitGroup
+	watch.Go(func() {
 		for {
 			select {
-			case <-done:
+			case <-ctx.Done():
 				return
 			case <-c:
-			}
-			if !a.hangup.another() {
-				cancel(errors.New("the terminal is gone"))
+				f(ctx)
 			}
 		}
-	}()
-	return watched, func() {
+	})
+	return func() {
 		signal.Stop(c)
-		close(done)
-		<-ended
-		cancel(nil)
+		cancel()
+		watch.Wait()
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"strings"
 
 	"waggle/internal/face/view/page"
@@ -11,18 +12,7 @@ import (
 // Hint returns what to do next after a failure: the advice of the packages below, or the text of
 // its step.
 func Hint(e *operator.Error) string {
-	if e.Advice != "" {
-		return e.Advice
-	}
-	return StepText(e.Next)
-}
-
-// hint is Hint for the team that the command named.
-func (a *App) hint(e *operator.Error) string {
-	if e.Advice != "" {
-		return e.Advice
-	}
-	return a.StepsOf(protocol.TeamName(a.Flags.Team))(e.Next)
+	return cmp.Or(e.Advice, StepText(e.Next))
 }
 
 // StepText returns a step as a person types it, "" for none.

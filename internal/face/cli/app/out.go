@@ -134,28 +134,35 @@ const listLines = 4
 // those cells follow on lines of their own: wrapped, and cut only after listLines lines.
 func (a *App) List(headers []string, rows [][]string) {
 	total := Width(a.Out)
-	whole := tableLines(headers, rows, 0, nil)
-	if total == 0 || !slices.ContainsFunc(whole, func(l string) bool { return ansi.StringWidth(l) > total }) {
-		for _, l := range whole {
-			a.Say("%s", l)
-		}
+	if !overflows(headers, rows, total) {
+		a.Table(headers, rows)
 		return
 	}
 	last := len(headers) - 1
-	front := make([][]string, len(rows))
+	front, below := make([][]string, len(rows)), make([][]string, len(rows))
 	for i, r := range rows {
-		front[i] = r[:last]
+		about := strings.Split(ansi.Wrap(operator.Visible(r[last]), max(20, total-4), ""), "\n")
+		if len(about) > listLines {
+			about = append(about[:listLines], "…")
+		}
+		front[i], below[i] = r[:last], about
 	}
-	for i, l := range tableLines(headers[:last], front, total, nil) {
+	a.spread(headers[:last], front, below)
+}
+
+// overflows reports that a row of a table is wider than total columns, 0 for any number.
+func overflows(headers []string, rows [][]string, total int) bool {
+	return total > 0 && slices.ContainsFunc(tableLines(headers, rows, 0, nil), func(l string) bool { return ansi.StringWidth(l) > total })
+}
+
+// spread is Table with lines below each row.
+func (a *App) spread(headers []string, rows, below [][]string) {
+	for i, l := range tableLines(headers, rows, Width(a.Out), nil) {
 		a.Say("%s", l)
 		if i == 0 {
 			continue
 		}
-		about := strings.Split(ansi.Wrap(operator.Visible(rows[i-1][last]), max(20, total-4), ""), "\n")
-		if len(about) > listLines {
-			about = append(about[:listLines], "…")
-		}
-		for _, l := range about {
+		for _, l := range below[i-1] {
 			a.Say("    %s", l)
 		}
 	}

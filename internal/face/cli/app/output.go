@@ -68,7 +68,7 @@ func (a *App) WhileShown(ctx context.Context) (while context.Context, stop func(
 // terminalOutput is an output with the file descriptor that libraries ask for.
 type terminalOutput struct {
 	*output
-	f fileLike
+	fileLike
 }
 
 type fileLike interface {
@@ -91,7 +91,7 @@ func WatchOutput(w io.Writer) remembers {
 	}
 	o := &output{w: w, then: func() {}}
 	if f, ok := w.(fileLike); ok {
-		return &terminalOutput{output: o, f: f}
+		return &terminalOutput{o, f}
 	}
 	return o
 }
@@ -123,12 +123,6 @@ func (o *output) Failed() error {
 	defer o.mu.Unlock()
 	return o.e
 }
-
-func (t *terminalOutput) Fd() uintptr { return t.f.Fd() }
-
-func (t *terminalOutput) Read(b []byte) (int, error) { return t.f.Read(b) }
-
-func (t *terminalOutput) Close() error { return t.f.Close() }
 
 // File returns the file itself, for a program that is given the terminal.
 func (t *terminalOutput) File() *os.File { return File(t.w) }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -30,12 +29,15 @@ func (a *App) ShowPage(p page.Page, name protocol.TeamName, colors func() map[st
 	}
 }
 
-// Give writes a document with --json, and else shows a page about no team.
-func (a *App) Give(doc any, page page.Page) error {
+// Give writes a document with --json, and else shows a page about no team, and then what is only for people.
+func (a *App) Give(doc any, page page.Page, then ...func()) error {
 	if a.Flags.JSON {
 		return a.Document(doc)
 	}
 	a.ShowPage(page, "", nil)
+	for _, say := range then {
+		say()
+	}
 	return nil
 }
 
@@ -126,17 +128,14 @@ func bareLines(t *page.Table, total int) (lines []string) {
 // narrowed leaves the spare columns of a table out while its rows are wider than total columns, 0 for any
 // number, and says what all rows have in one of them.
 func narrowed(t *page.Table, total int) (narrow *page.Table, once []string) {
-	wide := func() bool {
-		return total > 0 && slices.ContainsFunc(tableLines(t.Head, t.Rows, 0, nil), func(l string) bool { return ansi.StringWidth(l) > total })
-	}
 	for _, head := range t.Spare {
-		if wide() {
+		if overflows(t.Head, t.Rows, total) {
 			rest, _, _ := t.Without(head)
 			t = &rest
 		}
 	}
 	for _, head := range t.Once {
-		if rest, cell, same := t.Without(head); same && wide() {
+		if rest, cell, same := t.Without(head); same && overflows(t.Head, t.Rows, total) {
 			t, once = &rest, append(once, "all: "+strings.ToLower(head)+" "+operator.Visible(cell))
 		}
 	}
@@ -170,7 +169,7 @@ func (a *App) tableBelow(t *page.Table) {
 			below[i] = append(below[i], a.Spelled(l, ""))
 		}
 	}
-	if total > 0 && slices.ContainsFunc(tableLines(head, rows, 0, nil), func(l string) bool { return ansi.StringWidth(l) > total }) {
+	if overflows(head, rows, total) {
 		last := len(head) - 1
 		for i, r := range rows {
 			below[i] = append([]string{operator.Visible(r[last])}, below[i]...)
@@ -178,15 +177,10 @@ func (a *App) tableBelow(t *page.Table) {
 		}
 		head = head[:last]
 	}
-	for i, l := range tableLines(head, rows, total, nil) {
-		a.Say("%s", l)
-		if i == 0 {
-			continue
-		}
-		for _, l := range WrapAll(below[i-1], total-4) {
-			a.Say("    %s", l)
-		}
+	for i := range below {
+		below[i] = WrapAll(below[i], total-4)
 	}
+	a.spread(head, rows, below)
 }
 
 // Spelled returns a line with its colours and its commands.

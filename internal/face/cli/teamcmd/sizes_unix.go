@@ -3,42 +3,27 @@
 package teamcmd
 
 import (
+	"context"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"golang.org/x/term"
 
+	"waggle/internal/face/cli/app"
 	"waggle/spawn/terminal"
 )
 
-// sizes reports each change of a terminal's size, until stop, which waits for the goroutine.
+// sizes reports each change of a terminal's size, until stop.
 func sizes(f *os.File) (resized <-chan terminal.Size, stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGWINCH)
-	out, done, ended := make(chan terminal.Size, 1), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-done:
-				return
-			case <-signals:
-			}
-			w, h, err := term.GetSize(int(f.Fd()))
-			if err != nil {
-				continue
-			}
-			select {
-			case out <- terminal.Size{Cols: uint16(w), Rows: uint16(h)}:
-			case <-done:
-				return
-			}
+	out := make(chan terminal.Size, 1)
+	return out, app.OnSignal(syscall.SIGWINCH, func(ctx context.Context) {
+		w, h, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return
 		}
-	}()
-	return out, func() {
-		signal.Stop(signals)
-		close(done)
-		<-ended
-	}
+		select {
+		case out <- terminal.Size{Cols: uint16(w), Rows: uint16(h)}:
+		case <-ctx.Done():
+		}
+	})
 }
