@@ -9,12 +9,12 @@ import (
 
 // Entry is one hook of a settings file.
 type Entry struct {
-	Event   string
-	Matcher string // "" when it has none
-	Command string // "" for a hook that is no command
-	Timeout string // as it stands, "" without one
-	Ours    bool
-	Program string // of ours
+	Event   string `json:"event"`
+	Matcher string `json:"matcher"` // "" when it has none
+	Command string `json:"command"` // "" for a hook that is no command
+	Timeout string `json:"timeout"` // as it stands, "" without one
+	Ours    bool   `json:"-"`
+	Program string `json:"-"` // of ours
 
 	group, handler int
 }

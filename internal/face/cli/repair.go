@@ -70,7 +70,10 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 // says. A team that is damaged cannot tell whether it has the member.
 func damaged(a *app.App, args []string) (op operator.Operator, team protocol.TeamName, member string, err error) {
 	named := a.Flags.Team
-	if op, team, err = a.TeamArg(args); err == nil || len(args) == 0 {
+	if len(args) > 0 {
+		a.Flags.Team = args[0]
+	}
+	if op, team, err = a.Team(); err == nil || len(args) == 0 {
 		return op, team, "", err
 	}
 	a.Flags.Team = named

@@ -69,14 +69,7 @@ func (a *App) Clock() time.Time {
 }
 
 // Env returns a variable of the environment.
-func (a *App) Env(key string) string {
-	for i := len(a.Environ) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(a.Environ[i], key+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (a *App) Env(key string) string { return spawn.Getenv(a.Environ, key) }
 
 // RootPath returns the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
 func (a *App) RootPath() (string, error) {
@@ -268,10 +261,24 @@ func InTeam(pick func() (operator.Operator, protocol.TeamName, error), do func(c
 	}
 }
 
-// InTeamArg is InTeam for the team of TeamArg.
-func (a *App) InTeamArg(do func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error) func(*cobra.Command, []string) error {
+// WithOp is InTeam for a command that is about no team.
+func (a *App) WithOp(do func(ctx context.Context, op operator.Operator, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return InTeam(func() (operator.Operator, protocol.TeamName, error) { return a.TeamArg(args) }, do)(cmd, args)
+		op, err := a.Op()
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), op, args)
+	}
+}
+
+// TeamArg makes the argument of a command, where it has one, the team that the command is about, as by --team.
+func (a *App) TeamArg(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			a.Flags.Team = args[0]
+		}
+		return run(cmd, args)
 	}
 }
 
@@ -404,9 +411,6 @@ func (a *App) Listed(args []string) (op operator.Operator, of []string, err erro
 	for _, n := range names {
 		of = append(of, string(n))
 	}
-	if len(of) > 1 {
-		return op, of, nil
-	}
 	if len(of) == 0 {
 		past, err := inspect.Of(op).PastNames()
 		if err != nil {
@@ -417,19 +421,11 @@ func (a *App) Listed(args []string) (op operator.Operator, of []string, err erro
 				of = append(of, n.Name)
 			}
 		}
-		if len(of) > 1 {
-			return op, of, nil
-		}
+	}
+	if len(of) > 1 {
+		return op, of, nil
 	}
 	return op, []string{""}, nil
-}
-
-// TeamArg picks the team that a positional argument or --team names.
-func (a *App) TeamArg(args []string) (operator.Operator, protocol.TeamName, error) {
-	if len(args) > 0 {
-		a.Flags.Team = args[0]
-	}
-	return a.Team()
 }
 
 // Tty reports whether a stream is a terminal.
@@ -500,12 +496,4 @@ func (a *App) TaskTeamRead(ctx context.Context) (operator.Operator, protocol.Tea
 		a.sayOther(op, name)
 	}
 	return op, name, err
-}
-
-// TeamArgRead is TeamRead for a command whose argument names the team.
-func (a *App) TeamArgRead(args []string) func(context.Context) (operator.Operator, protocol.TeamName, error) {
-	if len(args) > 0 {
-		a.Flags.Team = args[0]
-	}
-	return a.TeamRead
 }

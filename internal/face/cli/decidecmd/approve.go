@@ -1,6 +1,7 @@
 package decidecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,19 +253,10 @@ func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name prot
 	if lesson != nil {
 		var err error
 		if doc.Policy, learned, err = learn(ctx, a, op, name, results, *lesson); err != nil {
-			return errors.Join(err, sayDecided(a, results))
+			return errors.Join(err, sayDecided(a, name, results, nil, nil))
 		}
 	}
-	if a.Flags.JSON {
-		if err := a.Document(doc); err != nil {
-			return err
-		}
-	}
-	err := sayDecided(a, results)
-	if learned != nil && !a.Flags.JSON {
-		a.ShowPage(learned, name, nil)
-	}
-	return err
+	return sayDecided(a, name, results, doc, learned)
 }
 
 // learn makes the rule of answers, and returns it as a document and as a page.
@@ -334,21 +326,24 @@ func answers(ctx context.Context, a *app.App, op operator.Operator, name protoco
 	return decide.Of(op).Decide(ctx, name, answers)
 }
 
-// sayDecided prints the result of each answer and returns the first refusal.
-func sayDecided(a *app.App, results []decide.Decided) error {
+// sayDecided prints the result of each answer and what it changed, or with --json doc, unless that is nil. It returns the
+// first refusal.
+func sayDecided(a *app.App, name protocol.TeamName, results []decide.Decided, doc any, changed page.Page) error {
 	var first error
 	for _, r := range results {
-		if r.Err() != nil {
-			if first == nil {
-				first = r.Err()
-			} else if !a.Flags.JSON {
-				a.Talk("%s %s", app.Red("error:"), operator.Visible(r.Err().Error()))
-			}
-			continue
-		}
-		if !a.Flags.JSON {
+		switch err := r.Err(); {
+		case err != nil && first == nil:
+			first = err
+		case a.Flags.JSON:
+		case err != nil:
+			a.Talk("%s %s", app.Red("error:"), operator.Visible(err.Error()))
+		default:
 			a.Say("%s", a.Spelled(policyview.DecidedLine(r, a.Clock()), ""))
 		}
 	}
+	if a.Flags.JSON && doc != nil {
+		return cmp.Or(a.Document(doc), first)
+	}
+	a.ShowPage(changed, name, nil)
 	return first
 }

@@ -29,40 +29,34 @@ The dialog of Claude Code's main session is shown beside its hook and never wait
 --json: {"on","until","changed","attended"}; until is null without an end, attended says
 whether somebody is there to answer, by this or by a screen.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
+			return sayAway(a, op, false)
+		}),
+	}
+	var until string
+	turn := func(use, short string, on bool) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			var end time.Time
+			var err error
+			if until != "" {
+				if end, err = operator.ParseUntil(until, a.Now()); err != nil {
+					return err
+				}
+			}
 			op, err := a.Op()
 			if err != nil {
 				return err
 			}
-			return sayAway(a, op, false)
-		},
-	}
-	var until string
-	on := &cobra.Command{
-		Use:   "on",
-		Short: "Let such questions wait for your answer from the list",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("until") {
-				return setAway(cmd.Context(), a, true, time.Time{})
-			}
-			end, err := operator.ParseUntil(until, a.Now())
+			changed, err := decide.Of(op).SetAway(cmd.Context(), on, end)
 			if err != nil {
 				return err
 			}
-			return setAway(cmd.Context(), a, true, end)
-		},
+			return sayAway(a, op, changed)
+		}}
 	}
+	on := turn("on", "Let such questions wait for your answer from the list", true)
 	app.WhenVar(on.Flags(), &until, "until", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
-	off := &cobra.Command{
-		Use:   "off",
-		Short: "Let such questions be asked in their terminals at once",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return setAway(cmd.Context(), a, false, time.Time{})
-		},
-	}
-	cmd.AddCommand(on, off)
+	cmd.AddCommand(on, turn("off", "Let such questions be asked in their terminals at once", false))
 	return cmd
 }
 
@@ -72,18 +66,6 @@ type awayDocument struct {
 	Until    *string `json:"until"`
 	Changed  bool    `json:"changed"`
 	Attended bool    `json:"attended"`
-}
-
-func setAway(ctx context.Context, a *app.App, on bool, until time.Time) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	changed, err := decide.Of(op).SetAway(ctx, on, until)
-	if err != nil {
-		return err
-	}
-	return sayAway(a, op, changed)
 }
 
 func sayAway(a *app.App, op operator.Operator, changed bool) error {

@@ -80,20 +80,28 @@ const hookBlocks = 2
 
 // hookOfMember is a hook in a session that waggle runs as a member. Before a call it asks the
 // member's worker, which can only deny; whatever fails blocks the call. Of other events it tells the
-// worker where the member's own settings say so, for a client in a pane; a hook of the user's
-// settings does not: a member is in the list as what it is.
+// worker where the member's own settings say so, for a client in a pane, and prints its decision of a
+// request: an error leaves the dialog in the pane. A hook of the user's settings does not: a member is in
+// the list as what it is.
 func hookOfMember(ctx context.Context, a *app.App, second string, args []string) error {
-	if len(args) == 3 && args[0] == string(session.Claude) && args[2] == claude.MemberHook {
-		return reportOfMember(ctx, a, second, args[1])
-	}
-	if len(args) == 2 && args[1] != "PreToolUse" {
+	ours := len(args) > 0 && args[0] == string(session.Claude)
+	reports := ours && len(args) == 3 && args[2] == claude.MemberHook
+	if !reports && len(args) == 2 && args[1] != "PreToolUse" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, claude.HookWait)
-	defer cancel()
+	if !reports || !claude.AsksPerson(args[1]) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, claude.HookWait)
+		defer cancel()
+	}
 	err := fmt.Errorf("want claude PreToolUse, not %q", args)
+	code := hookBlocks
 	var out []byte
-	if len(args) == 2 && args[0] == string(session.Claude) {
+	switch {
+	case reports:
+		code = app.ExitFailed
+		out, err = claude.Report(ctx, second, args[1], a.In)
+	case ours && len(args) == 2:
 		out, err = claude.AskSecond(ctx, second, a.In)
 	}
 	if err == nil {
@@ -101,7 +109,7 @@ func hookOfMember(ctx context.Context, a *app.App, second string, args []string)
 	}
 	if err != nil {
 		fmt.Fprintln(a.Err, "waggle:", err)
-		return app.ExitError(hookBlocks)
+		return app.ExitError(code)
 	}
 	return nil
 }
@@ -115,25 +123,6 @@ func prefixed(ctx context.Context, a *app.App, socket, command string) error {
 	}
 	if code != 0 {
 		return app.ExitError(code)
-	}
-	return nil
-}
-
-// reportOfMember tells the worker of a member in a pane of an event, and prints its decision of a
-// request. An error leaves the dialog in the pane: only exit 2 would block something.
-func reportOfMember(ctx context.Context, a *app.App, second, event string) error {
-	if !claude.AsksPerson(event) {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, claude.HookWait)
-		defer cancel()
-	}
-	out, err := claude.Report(ctx, second, event, a.In)
-	if err == nil {
-		_, err = a.Out.Write(out)
-	}
-	if err != nil {
-		fmt.Fprintln(a.Err, "waggle:", err)
-		return app.ExitError(app.ExitFailed)
 	}
 	return nil
 }
@@ -173,9 +162,16 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 	if err != nil {
 		return err
 	}
+	registry := "" // of the client's sessions, where it has one
+	if client == session.Claude && dir != "" {
+		registry = filepath.Join(dir, "sessions")
+	}
 	h := session.Hook{Store: store, Client: client, Self: self, Live: session.Looking(nil), Links: realpath.Disk{}, Pane: a.Env("TMUX_PANE"), Wait: wait,
-		Attended: func() bool { return attended(a) }, Terminals: session.Terminals,
-		Registry: registryIn(client, dir),
+		Attended: func() bool { // somebody is there to answer elsewhere than in the session's own dialog
+			op, err := a.Op()
+			return err == nil && decide.Of(op).Attended()
+		},
+		Terminals: session.Terminals, Registry: registry,
 		Sessions: func() []session.Registered { return session.RegisteredIn(dir) },
 		Nonce: func() (string, error) {
 			var b [8]byte
@@ -226,21 +222,4 @@ func sessionNotices(a *app.App) (waiting func(*session.Session, []session.Reques
 			n.Close()
 		}
 	}
-}
-
-// attended reports whether somebody is there to answer elsewhere than in the session's own dialog.
-func attended(a *app.App) bool {
-	op, err := a.Op()
-	if err != nil {
-		return false
-	}
-	return decide.Of(op).Attended()
-}
-
-// registryIn returns the registry of a client's sessions, "" where it has none.
-func registryIn(client session.Client, configDir string) string {
-	if client != session.Claude || configDir == "" {
-		return ""
-	}
-	return filepath.Join(configDir, "sessions")
 }

@@ -1,7 +1,6 @@
 package decidecmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -203,14 +202,15 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 	if err != nil {
 		return err
 	}
-	doc := hooksDocument{Client: client, Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Events: []string{}, Off: off}
+	doc := hooksDocument{Client: client, Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Off: off}
 	if verb == "install" {
 		for _, ev := range client.Events() {
 			doc.Events = append(doc.Events, ev.Name)
 		}
 	}
 	if c.How != claudesettings.Unchanged {
-		if err := askHooks(cmd.Context(), a, f, verb, doc); err != nil {
+		diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
+		if err := a.Consents(cmd.Context(), f.yes, app.Consent{Op: "hooks " + verb, Text: diff, Question: "write " + operator.Visible(doc.Path) + "?", Doc: doc, Else: "nothing was written", Advice: f.command(verb + " --yes")}); err != nil {
 			return err
 		}
 		doc.Changed = true
@@ -228,12 +228,6 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 		return a.Document(doc)
 	}
 	return nil
-}
-
-// askHooks shows the difference and asks whether to write it.
-func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc hooksDocument) error {
-	diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
-	return a.Consents(ctx, f.yes, app.Consent{Op: "hooks " + verb, Text: diff, Question: "write " + operator.Visible(doc.Path) + "?", Doc: doc, Else: "nothing was written", Advice: f.command(verb + " --yes")})
 }
 
 func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
@@ -292,14 +286,6 @@ func hooksRefused(f hooksFlags, verb string, err error) error {
 	return err
 }
 
-// shownHook is one hook in the document of show.
-type shownHook struct {
-	Event   string `json:"event"`
-	Matcher string `json:"matcher"`
-	Command string `json:"command"`
-	Timeout string `json:"timeout"`
-}
-
 // shownProgram is a program that waggle's hooks run.
 type shownProgram struct {
 	Path  string `json:"path"`
@@ -308,17 +294,17 @@ type shownProgram struct {
 
 // shownHooks is the document of show.
 type shownHooks struct {
-	Client    claudesettings.Client `json:"client"`
-	Path      string                `json:"path"`
-	Real      string                `json:"real"`
-	Exists    bool                  `json:"exists"`
-	Installed bool                  `json:"installed"`
-	Since     string                `json:"since"` // RFC 3339; "" when not known
-	Ours      []shownHook           `json:"hooks"`
-	Missing   []string              `json:"missing"`
-	Programs  []shownProgram        `json:"programs"`
-	Others    []shownHook           `json:"others"` // on the first event
-	Off       *claudesettings.Off   `json:"off"`
+	Client    claudesettings.Client  `json:"client"`
+	Path      string                 `json:"path"`
+	Real      string                 `json:"real"`
+	Exists    bool                   `json:"exists"`
+	Installed bool                   `json:"installed"`
+	Since     time.Time              `json:"since"` // zero when not known
+	Ours      []claudesettings.Entry `json:"hooks"`
+	Missing   []string               `json:"missing"`
+	Programs  []shownProgram         `json:"programs"`
+	Others    []claudesettings.Entry `json:"others"` // on the first event
+	Off       *claudesettings.Off    `json:"off"`
 }
 
 func hooksShowCmd(a *app.App) *cobra.Command {
@@ -340,11 +326,7 @@ binary) or missing (no such file).`,
 			if err != nil {
 				return err
 			}
-			if a.Flags.JSON {
-				return a.Document(doc)
-			}
-			sayHooks(a, f, doc)
-			return nil
+			return a.Give(doc, nil, func() { sayHooks(a, f, doc) })
 		},
 	}
 	f.where(cmd)
@@ -364,23 +346,21 @@ func hooksShown(a *app.App, f hooksFlags) (*shownHooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &shownHooks{Client: client, Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed, Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
-	doc.Missing = append(doc.Missing, l.Missing...)
-	if !l.Since.IsZero() && l.Installed {
-		doc.Since = l.Since.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	doc := &shownHooks{Client: client, Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed, Missing: l.Missing}
+	if doc.Installed {
+		doc.Since = l.Since
 	}
 	seen := map[string]bool{}
 	for _, e := range l.Entries {
-		h := shownHook{e.Event, e.Matcher, e.Command, e.Timeout}
 		switch {
 		case e.Ours:
-			doc.Ours = append(doc.Ours, h)
+			doc.Ours = append(doc.Ours, e)
 			if !seen[e.Program] {
 				seen[e.Program] = true
 				doc.Programs = append(doc.Programs, shownProgram{e.Program, programState(e.Program, self)})
 			}
 		case e.Event == client.Events()[0].Name:
-			doc.Others = append(doc.Others, h)
+			doc.Others = append(doc.Others, e)
 		}
 	}
 	doc.Off, err = hooksOff(a, client)
@@ -403,8 +383,8 @@ func sayHooks(a *app.App, f hooksFlags, doc *shownHooks) {
 	state := "not installed"
 	if doc.Installed {
 		state = "installed"
-		if at, err := time.Parse(time.RFC3339Nano, doc.Since); err == nil {
-			state += " since " + page.Clock(at, a.Clock())
+		if !doc.Since.IsZero() {
+			state += " since " + page.Clock(doc.Since, a.Clock())
 		}
 	}
 	a.Say("%s: %s", operator.Visible(doc.Path), app.Bold(state))

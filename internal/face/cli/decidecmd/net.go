@@ -98,7 +98,6 @@ func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	var f netFlags
 	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.ends = cmd.Flags().Changed("until")
 			return netAnswer(cmd.Context(), a, args[0], allow, f)
 		}}
 	fl := cmd.Flags()
@@ -147,13 +146,12 @@ again. Open requests stay open. --json is as for net deny.`,
 }
 
 type netFlags struct {
-	once, session, wildcard       bool
-	revoke, ends                  bool // ends: until was given
-	until, member, digest, reason string
+	once, session, wildcard, revoke bool
+	until, member, digest, reason   string
 }
 
 func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f netFlags) error {
-	if f.once && f.session || f.ends && (f.once || f.session) {
+	if f.once && f.session || f.until != "" && (f.once || f.session) {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
 	if _, err := toTeam(ctx, a, "net", target); err != nil {
@@ -178,13 +176,8 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 			return err
 		}
 	}
-	if f.ends {
-		t, err := operator.ParseUntil(f.until, a.Now())
-		if err != nil {
-			return err
-		}
-		t = t.UTC()
-		n.Until = &t
+	if n.Until, err = untilOf(a, f.until); err != nil {
+		return err
 	}
 	for _, base := range opens(n, asked) {
 		if !allow || f.wildcard || !a.CanAsk() {
@@ -199,17 +192,7 @@ func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f net
 	if err != nil {
 		return err
 	}
-	if a.Flags.JSON {
-		if err := a.Document(out); err != nil {
-			return err
-		}
-	}
-	err = sayDecided(a, out.Results)
-	if a.Flags.JSON {
-		return err
-	}
-	a.ShowPage(policyview.NetDecidedPage(out, a.Clock()), name, nil)
-	return err
+	return sayDecided(a, name, out.Results, out, policyview.NetDecidedPage(out, a.Clock()))
 }
 
 // opens lists the names below which an allow opens every host.

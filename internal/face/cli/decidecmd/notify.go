@@ -39,11 +39,7 @@ missing, after test also sent or failed.`,
 		RunE: func(*cobra.Command, []string) error { return sayNotify(a, false, nil) },
 	}
 	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
 			s := notice.Settings{State: op.Home.Path}
 			changed, err := s.Turn(on)
 			if err != nil {
@@ -54,7 +50,7 @@ missing, after test also sent or failed.`,
 				return e
 			}
 			return sayNotify(a, changed, nil)
-		}}
+		})}
 	}
 	test := &cobra.Command{
 		Use:   "test",

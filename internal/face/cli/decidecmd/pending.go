@@ -214,9 +214,5 @@ func showGroup(ctx context.Context, a *app.App, word string) error {
 }
 
 func showQuestion(a *app.App, q decide.Request) error {
-	if a.Flags.JSON {
-		return a.Document(q)
-	}
-	a.Say("%s", a.QuestionText(q, app.Width(a.Out)))
-	return nil
+	return a.Give(q, nil, func() { a.Say("%s", a.QuestionText(q, app.Width(a.Out))) })
 }

@@ -159,12 +159,7 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 			if err != nil {
 				return err
 			}
-			if a.Flags.JSON {
-				return a.Document(e)
-			}
-			a.ShowPage(view.EscalatedPage(e), name, nil)
-			a.Talk("%s waggle plan show %s%s", app.Faint("next:"), e.ID, a.Scope(name))
-			return nil
+			return a.Give(e, view.EscalatedPage(e), func() { a.Talk("%s waggle plan show %s%s", app.Faint("next:"), e.ID, a.Scope(name)) })
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
@@ -220,15 +215,11 @@ plan. --json: {"a","b","same","diff"}.`,
 				return err
 			}
 			diff := decide.DiffPlans(x, y)
-			if a.Flags.JSON {
-				return a.Document(view.PlanDiff(x, y, diff))
-			}
-			if diff == "" {
+			if diff == "" && !a.Flags.JSON {
 				a.Talk("%s and %s say the same", x.ID, y.ID)
 				return nil
 			}
-			a.ShowPage(view.DiffPage(diff), name, nil)
-			return nil
+			return a.Give(view.PlanDiff(x, y, diff), view.DiffPage(diff))
 		},
 	}
 }

@@ -153,17 +153,13 @@ guarded file asks. The record of such a call names the rule "sandboxed". --json 
 policy add.`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"allow", "ask"},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
-			c, err := decide.Of(op).AllowSandboxed(cmd.Context(), name, args[0] == "allow")
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
+			c, err := decide.Of(op).AllowSandboxed(ctx, name, args[0] == "allow")
 			if err != nil {
 				return err
 			}
 			return changed(a, c, "sandboxed: "+args[0])
-		},
+		}),
 	}
 }
 

@@ -1,6 +1,8 @@
 package decidecmd
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
@@ -22,22 +24,14 @@ a call that its own rules allow.
 approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 "rules":[{"rule","effect","expires_at","over"}],"changed"}.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
 			return a.SaySessionRules(decide.Of(op).SessionRules())
-		},
+		}),
 	}
 	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
-			return a.SaySessionRules(decide.Of(op).TurnSessionRules(cmd.Context(), on))
-		}}
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
+			return a.SaySessionRules(decide.Of(op).TurnSessionRules(ctx, on))
+		})}
 	}
 	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Let no rule answer requests of sessions", false),
 		policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))

@@ -41,14 +41,18 @@ teams: {"recaps":[…]}.`,
 			if err != nil {
 				return err
 			}
-			only, err := onlySessions(a, args)
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			only, err := onlySessions(a, op, args)
 			if err != nil {
 				return err
 			}
 			if only {
-				return recapSessions(a, from)
+				return recapSessions(a, op, from, true)
 			}
-			op, of, err := a.Listed(args)
+			_, of, err := a.Listed(args)
 			if err != nil {
 				return err
 			}
@@ -74,7 +78,7 @@ teams: {"recaps":[…]}.`,
 			}
 			a.ShowPage(view.RecapPage(a.Clock(), ds...), name, nil)
 			if all {
-				return sayRecapSessions(a, op, oldest, false)
+				return recapSessions(a, op, oldest, false)
 			}
 			return nil
 		},

@@ -18,13 +18,9 @@ const recapSpan = 24 * time.Hour
 
 // onlySessions reports whether a recap is about sessions alone: the argument names them, or there
 // is no team here and there are sessions.
-func onlySessions(a *app.App, args []string) (bool, error) {
+func onlySessions(a *app.App, op operator.Operator, args []string) (bool, error) {
 	if len(args) > 0 || a.Flags.Team != "" {
 		return len(args) > 0 && args[0] == decide.SessionTeam || a.Flags.Team == decide.SessionTeam, nil
-	}
-	op, err := a.Op()
-	if err != nil {
-		return false, err
 	}
 	names, err := op.Root.Names()
 	if err != nil || len(names) > 0 {
@@ -34,40 +30,26 @@ func onlySessions(a *app.App, args []string) (bool, error) {
 	return store, err
 }
 
-func recapSessions(a *app.App, since time.Time) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	if since.IsZero() {
+// recapSessions shows the requests of sessions since a time, and who answered; alone says that the recap is about nothing
+// else.
+func recapSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
+	if alone && since.IsZero() {
 		since = a.Now().Add(-recapSpan)
 	}
-	if a.Flags.JSON {
-		es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
-		if err != nil {
-			return err
-		}
-		return a.Document(view.AuditOfSessions(es, since))
-	}
-	return sayRecapSessions(a, op, since, true)
-}
-
-// sayRecapSessions prints the requests of sessions since a time, and who answered.
-func sayRecapSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
 	es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if len(es) == 0 {
-		if alone {
-			a.Say("no session asked anything since %s", page.Clock(since, a.Clock()))
+	case a.Flags.JSON:
+		return a.Document(view.AuditOfSessions(es, since))
+	case len(es) == 0 && alone:
+		a.Say("no session asked anything since %s", page.Clock(since, a.Clock()))
+	case len(es) > 0:
+		if !alone {
+			a.Say("")
 		}
-		return nil
+		a.ShowPage(view.SessionsRecapPage(es, a.Clock()), "", nil)
 	}
-	if !alone {
-		a.Say("")
-	}
-	a.ShowPage(view.SessionsRecapPage(es, a.Clock()), "", nil)
 	return nil
 }
 

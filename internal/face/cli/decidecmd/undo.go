@@ -30,38 +30,30 @@ Exit code: 0 all of it is taken back; 6 something of it is not, with the reason;
 is nothing. --json: {"team","at","answers":[{"handle","member","decision","what"}],
 "changes":[{"rule","added"}],"late","ran","done"}.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return undo(cmd.Context(), a, strings.Join(args, ""), plan)
-		},
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
+			names, err := a.NamedOrAll(op)
+			if err != nil {
+				return err
+			}
+			act, err := decide.Of(op).LastAct(ctx, names, a.Flags.Team == "", strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			if !plan && !act.Spent() {
+				if act, err = decide.Of(op).Undo(ctx, act); err != nil {
+					return err
+				}
+			}
+			done := !plan && !act.Spent()
+			if err := a.Give(view.UndoDocument{Act: act, Done: done}, view.UndoPage(act, done || act.Spent())); err != nil {
+				return err
+			}
+			if len(act.Late) > 0 && !plan {
+				return app.ExitError(app.ExitCode(operator.Refused))
+			}
+			return nil
+		}),
 	}
 	app.PlanFlag(cmd, &plan, "show what would be taken back, and change nothing")
 	return cmd
-}
-
-func undo(ctx context.Context, a *app.App, of string, plan bool) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	names, err := a.NamedOrAll(op)
-	if err != nil {
-		return err
-	}
-	act, err := decide.Of(op).LastAct(ctx, names, a.Flags.Team == "", of)
-	if err != nil {
-		return err
-	}
-	if !plan && !act.Spent() {
-		if act, err = decide.Of(op).Undo(ctx, act); err != nil {
-			return err
-		}
-	}
-	done := !plan && !act.Spent()
-	if err := a.Give(view.UndoDocument{Act: act, Done: done}, view.UndoPage(act, done || act.Spent())); err != nil {
-		return err
-	}
-	if len(act.Late) > 0 && !plan {
-		return app.ExitError(app.ExitCode(operator.Refused))
-	}
-	return nil
 }

@@ -59,11 +59,7 @@ and --team-name, or its session id, are those of the entry. --as NAME names it t
 			if err != nil {
 				return err
 			}
-			if err := a.Give(got, view.AdoptedPage(got, app.StepText)); err != nil || a.Flags.JSON {
-				return err
-			}
-			a.Tell(view.AdoptedNotes(got), name)
-			return nil
+			return a.Give(got, view.AdoptedPage(got, app.StepText), func() { a.Tell(view.AdoptedNotes(got), name) })
 		},
 	}
 	cmd.Flags().IntVar(&ao.PID, "pid", 0, "the session's process")

@@ -13,6 +13,7 @@ import (
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/results"
+	"waggle/protocol"
 )
 
 // Bare runs waggle without a command: it shows what waits, what failed, what runs, what is ready, what has ended
@@ -39,7 +40,7 @@ func Bare(ctx context.Context, a *app.App) error {
 		}
 		return a.Document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: rows})
 	}
-	v, err := overview(ctx, a, op)
+	v, err := overview(ctx, a, op, names)
 	if err != nil {
 		return err
 	}
@@ -51,11 +52,7 @@ func Bare(ctx context.Context, a *app.App) error {
 }
 
 // overview reads all teams. One that cannot be read is left out with a note.
-func overview(ctx context.Context, a *app.App, op operator.Operator) (v view.Overview, err error) {
-	names, err := op.Names()
-	if err != nil {
-		return v, err
-	}
+func overview(ctx context.Context, a *app.App, op operator.Operator, names []protocol.TeamName) (v view.Overview, err error) {
 	for _, name := range names {
 		st, err := inspect.Of(op).Status(ctx, name)
 		if err != nil {

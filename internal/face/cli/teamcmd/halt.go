@@ -76,11 +76,7 @@ func (h halting) say(a *app.App, sessions bool) error {
 			kind = operator.Refused
 		}
 	}
-	if a.Flags.JSON {
-		failed = append(failed, a.Document(doc))
-	} else {
-		a.ShowPage(view.HaltedSessionsPage(h.sessions, sessions), "", nil)
-	}
+	failed = append(failed, a.Give(doc, view.HaltedSessionsPage(h.sessions, sessions)))
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}

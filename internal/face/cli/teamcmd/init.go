@@ -130,10 +130,8 @@ func (f initFlags) write(a *app.App, path, text string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := file.WriteString(text); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	if err := file.Close(); err != nil {
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	if a.Flags.JSON {

@@ -51,11 +51,9 @@ once, and only until it expires. --json: {"team","member","token","expires"}.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Give(t, view.TokenPage(t)); err != nil || a.Flags.JSON {
-				return err
-			}
-			a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, page.Clock(t.Expires, a.Clock()))
-			return nil
+			return a.Give(t, view.TokenPage(t), func() {
+				a.Talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, page.Clock(t.Expires, a.Clock()))
+			})
 		}),
 	}
 	f := cmd.Flags()

@@ -37,11 +37,11 @@ process that leads the team; nothing is lost.
 --json with --layout: {"team","layout","changed","members","notes"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if layout != "" && dry {
 				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Msg: "--plan is for the versions; it does not go with --layout"}
 			}
-			op, name, err := a.TeamArg(args)
+			op, name, err := a.Team()
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ process that leads the team; nothing is lost.
 			}
 			a.Notes(m.Notes)
 			return a.Give(m, view.MigratedPage(m))
-		},
+		}),
 	}
 	layoutFlag(cmd, &layout, "", "the layout to move the mailboxes to")
 	app.PlanFlag(cmd, &dry, "show the steps, and change nothing")
@@ -70,11 +70,9 @@ process that leads the team; nothing is lost.
 }
 
 func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {
-	if err := a.Give(m, view.MigratedSchemaPage(m)); err != nil || a.Flags.JSON {
-		return err
-	}
-	if m.DryRun && len(m.Steps) > 0 {
-		a.Talk("nothing was changed: without --plan team %s would have version %s", m.Team, m.To)
-	}
-	return nil
+	return a.Give(m, view.MigratedSchemaPage(m), func() {
+		if m.DryRun && len(m.Steps) > 0 {
+			a.Talk("nothing was changed: without --plan team %s would have version %s", m.Team, m.To)
+		}
+	})
 }

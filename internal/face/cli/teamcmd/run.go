@@ -51,16 +51,15 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 			if ro.Wait > 0 && !ro.Headless {
 				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Advice: "without --headless a run waits anyway"}
 			}
-			var err error
 			ro.Budget = budget.limit()
 			if plan {
 				return planFile(cmd.Context(), a, args)
 			}
-			f, err := teamFile(cmd.Context(), a, "run", args, ro.Headless)
+			op, f, err := teamFile(cmd.Context(), a, "run", args, ro.Headless)
 			if err != nil {
 				return err
 			}
-			return run(cmd.Context(), a, f, ro, report)
+			return run(cmd.Context(), a, op, f, ro, report)
 		},
 	}
 	fl := cmd.Flags()
@@ -96,41 +95,40 @@ func planFile(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	f.Include(ctx, a.MemberEnviron())
-	if a.Flags.JSON {
-		return a.Document(fileview.FilePlan(f))
-	}
-	a.Say("%s", fileview.FileText(f))
-	return nil
+	return a.Give(fileview.FilePlan(f), nil, func() { a.Say("%s", fileview.FileText(f)) })
 }
 
-// teamFile reads the team file for this command. A file that the user did not name is not consent:
-// the command asks, and with --headless it refuses (trust §7).
-func teamFile(ctx context.Context, a *app.App, verb string, args []string, headless bool) (*teamfile.File, error) {
-	f, err := readFile(a, args)
-	if err != nil || len(args) > 0 {
-		return f, err
+// teamFile reads the team file for this command, and notes what confines nobody. A file that the user did not name is not
+// consent: the command asks, and with --headless it refuses (trust §7).
+func teamFile(ctx context.Context, a *app.App, verb string, args []string, headless bool) (op operator.Operator, f *teamfile.File, err error) {
+	if f, err = readFile(a, args); err != nil {
+		return op, nil, err
 	}
-	if headless || !a.CanAsk() {
-		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
+	if len(args) == 0 && (headless || !a.CanAsk()) {
+		return op, nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	yes, err := runFound(ctx, a, f)
-	if err != nil {
-		return nil, err
+	if op, err = a.Op(); err != nil {
+		return op, nil, err
 	}
-	if !yes {
-		return nil, &operator.Error{Kind: operator.Refused, Op: verb, Msg: "not run"}
+	if len(args) == 0 {
+		yes, err := runFound(ctx, a, op, f)
+		if err != nil {
+			return op, nil, err
+		}
+		if !yes {
+			return op, nil, &operator.Error{Kind: operator.Refused, Op: verb, Msg: "not run"}
+		}
 	}
-	return f, nil
+	if unconfined(f) {
+		a.Notes([]string{"no sandbox: members run as you, level cooperative"})
+	}
+	return op, f, nil
 }
 
 // runFound asks whether to run a file that was found. It is shown whole, unless it means what it did when it was
 // accepted: then that is said, and v shows it.
-func runFound(ctx context.Context, a *app.App, f *teamfile.File) (bool, error) {
-	op, err := a.Op()
-	if err != nil {
-		return false, err
-	}
+func runFound(ctx context.Context, a *app.App, op operator.Operator, f *teamfile.File) (bool, error) {
 	same := false
 	if was := supervise.Of(op).AcceptedBefore(f); was != nil {
 		same = slices.Equal(fileview.Meaning(was), fileview.Meaning(f))
@@ -154,14 +152,7 @@ func unconfined(f *teamfile.File) bool {
 	return slices.ContainsFunc(ms, func(m teamfile.FileMember) bool { return !m.Sandbox.Asked() })
 }
 
-func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOptions, report string) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	if unconfined(f) {
-		a.Notes([]string{"no sandbox: members run as you, level cooperative"})
-	}
+func run(ctx context.Context, a *app.App, op operator.Operator, f *teamfile.File, ro supervise.RunOptions, report string) error {
 	ro.Note = a.SayNote
 	if !ro.Headless && a.CanAsk() {
 		ro.Ask = a.Ask
@@ -188,13 +179,10 @@ func run(ctx context.Context, a *app.App, f *teamfile.File, ro supervise.RunOpti
 	}
 	exit := app.ExitCode(rep.Kind)
 	err = errors.Join(err, reported(a, rep, exit, report))
-	if a.Flags.JSON {
-		err = errors.Join(err, a.Document(reportview.Of(rep, exit)))
-	} else {
+	if err = errors.Join(err, a.Give(reportview.Of(rep, exit), nil, func() {
 		a.Say("%s", reportview.Text(rep, exit))
 		a.ShowPage(view.TodayPage(inspect.Of(op).Today(a.Clock())), "", nil)
-	}
-	if err != nil {
+	})); err != nil {
 		return err
 	}
 	if exit != 0 {

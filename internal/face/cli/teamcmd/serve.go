@@ -1,6 +1,8 @@
 package teamcmd
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
@@ -24,11 +26,7 @@ it is in WAGGLE_TOKEN. --where prints URL and token; --json: {"v","url","token",
 The server listens on the loopback. Another address needs a certificate and its key. It
 serves every team unless --team names one.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) (err error) {
 			if where {
 				e, err := mail.Of(op).Endpoint()
 				if err != nil {
@@ -44,8 +42,8 @@ serves every team unless --team names one.`,
 			so.Ready = func(e mail.Endpoint) {
 				a.Talk("messages come in at %s/v1/TEAM/MEMBER; Ctrl-C ends it", e.URL)
 			}
-			return mail.Of(op).Serve(cmd.Context(), so)
-		},
+			return mail.Of(op).Serve(ctx, so)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&so.Listen, "listen", "127.0.0.1:0", "address and port; port 0 takes a free one")

@@ -41,11 +41,7 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 			if err != nil {
 				return err
 			}
-			if a.Flags.JSON {
-				return a.Document(sp)
-			}
-			a.Say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend)
-			return nil
+			return a.Give(sp, nil, func() { a.Say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend) })
 		},
 	}
 	l.add(cmd, false)

@@ -73,10 +73,7 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 "subject","owner","state","note"}],"worktrees","pending","dir"}; state is ended.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				a.Flags.Team = args[0]
-			}
+		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if line, _ := cmd.Flags().GetBool("line"); line {
 				return statusLine(cmd.Context(), a)
 			}
@@ -84,7 +81,7 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 				return statusAll(cmd.Context(), a, whole)
 			}
 			return statusOf(cmd.Context(), a, whole)
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&whole, "verbose", "v", false, "processes, worktrees and usage of each member too")
 	lineFlag(cmd)
@@ -109,14 +106,12 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name protocol
 		return err
 	}
 	today := inspect.Of(op).Today(a.Clock())
-	if a.Flags.JSON {
-		d := view.Status(st)
-		d.Today = view.Today(today)
-		return a.Document(d)
-	}
-	showStatus(ctx, a, op, whole, st)
-	a.ShowPage(view.TodayPage(today), "", nil)
-	return nil
+	d := view.Status(st)
+	d.Today = view.Today(today)
+	return a.Give(d, nil, func() {
+		showStatus(ctx, a, op, whole, st)
+		a.ShowPage(view.TodayPage(today), "", nil)
+	})
 }
 
 // statusEnded shows how a team ended.

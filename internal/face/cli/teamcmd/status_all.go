@@ -38,18 +38,15 @@ func statusAll(ctx context.Context, a *app.App, whole bool) error {
 		sts = append(sts, st)
 	}
 	today := inspect.Of(op).Today(a.Clock())
-	if a.Flags.JSON {
-		return a.Document(statusDocument(sts, rows, view.Today(today)))
-	}
-	if len(sts) > 0 {
-		showStatus(ctx, a, op, whole, sts...)
-	}
-	if len(names) > 0 && len(rows) > 0 {
-		a.Say("")
-	}
-	a.ShowPage(view.SessionsPage(rows, a.Now()), "", nil)
-	a.ShowPage(view.TodayPage(today), "", nil)
-	return nil
+	return a.Give(statusDocument(sts, rows, view.Today(today)), nil, func() {
+		if len(sts) > 0 {
+			showStatus(ctx, a, op, whole, sts...)
+		}
+		if len(sts) > 0 && len(rows) > 0 {
+			a.Say("")
+		}
+		a.ShowPage(append(view.SessionsPage(rows, a.Now()), view.TodayPage(today)...), "", nil)
+	})
 }
 
 // statusDocument is the document of the teams here, of the sessions, and of what was used today.

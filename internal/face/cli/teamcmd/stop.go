@@ -106,7 +106,7 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 "pid"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
 				return planEnd(ctx, a, op, name)
 			}
@@ -122,7 +122,7 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 				return exitOf(d.Kind())
 			}
 			return sayEnd(ctx, a, op, name, d.Kind(), d.Broken, report)
-		}),
+		})),
 	}
 	a.GraceFlag(cmd, &so.Grace, "time for members to end by themselves")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")

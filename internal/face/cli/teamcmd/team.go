@@ -13,6 +13,7 @@ import (
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/seat"
 	"waggle/internal/face/view"
+	"waggle/internal/face/view/page"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -62,19 +63,17 @@ func teamList(ctx context.Context, a *app.App) error {
 	for _, p := range problems {
 		a.Talk("%s %s", app.Yellow("note:"), operator.Visible(p.Error()))
 	}
-	if a.Flags.JSON {
-		return a.Document(map[string]any{"teams": rows})
-	}
-	if len(rows) == 0 {
-		a.Talk("there is no team in %s", op.Root.Path)
-		return nil
-	}
-	var cells [][]string
+	var p page.Page
+	t := page.Table{Head: []string{"TEAM", "DIALECT", "LAYOUT", "MEMBERS", "LIVE"}}
 	for _, r := range rows {
-		cells = append(cells, []string{r.Name, r.Dialect, r.Layout, strconv.Itoa(r.Members), strconv.Itoa(r.Live)})
+		t.Rows = append(t.Rows, []string{r.Name, r.Dialect, r.Layout, strconv.Itoa(r.Members), strconv.Itoa(r.Live)})
 	}
-	a.Table([]string{"TEAM", "DIALECT", "LAYOUT", "MEMBERS", "LIVE"}, cells)
-	return nil
+	p.Rows(t)
+	return a.Give(map[string]any{"teams": rows}, p, func() {
+		if len(rows) == 0 {
+			a.Talk("there is no team in %s", op.Root.Path)
+		}
+	})
 }
 
 func teamCreateCmd(a *app.App) *cobra.Command {
@@ -101,11 +100,7 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 				return err
 			}
 			made := view.CreatedDocument{Path: op.Root.TeamDir(name), Team: string(name)}
-			if err := a.Give(made, view.CreatedPage(made)); err != nil || a.Flags.JSON {
-				return err
-			}
-			a.Talk("%s waggle team add NAME --team %s", app.Faint("next:"), name)
-			return nil
+			return a.Give(made, view.CreatedPage(made), func() { a.Talk("%s waggle team add NAME --team %s", app.Faint("next:"), name) })
 		},
 	}
 	cmd.Flags().StringVar(&description, "description", "", "the purpose of the team")
@@ -151,13 +146,11 @@ starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --ag
 			if err != nil {
 				return err
 			}
-			if err := a.Give(view.Registered(m, old), view.RegisteredPage(m)); err != nil {
-				return err
-			}
-			if old != "" && !a.Flags.JSON {
-				a.Talk("the mailbox of an earlier %s was moved to %s", m.Name, old)
-			}
-			return nil
+			return a.Give(view.Registered(m, old), view.RegisteredPage(m), func() {
+				if old != "" {
+					a.Talk("the mailbox of an earlier %s was moved to %s", m.Name, old)
+				}
+			})
 		},
 	}
 	cmd.Flags().StringVar(&kind, "agent", "", "mcp: its program is an MCP client")
@@ -228,7 +221,7 @@ the archive. A team whose members run is refused, unless --force. --json: {"team
 with --plan as for down.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
 				return planEnd(ctx, a, op, name)
 			}
@@ -237,14 +230,12 @@ with --plan as for down.`,
 			if err != nil {
 				return err
 			}
-			if err := a.Give(d, view.DeletedPage(d)); err != nil {
-				return err
-			}
-			if d.Archive != "" && !a.Flags.JSON {
-				a.Talk("what it left is in %s", d.Archive)
-			}
-			return nil
-		}),
+			return a.Give(d, view.DeletedPage(d), func() {
+				if d.Archive != "" {
+					a.Talk("what it left is in %s", d.Archive)
+				}
+			})
+		})),
 	}
 	app.PlanFlag(cmd, &plan, "show what runs in it, and delete nothing")
 	cmd.Flags().BoolVar(&do.Force, "force", false, "end its running members first, and say which")

@@ -32,7 +32,7 @@ A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists i
 not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			rep, err := backup(ctx, a, op, name, out)
 			if err != nil {
 				return err
@@ -43,7 +43,7 @@ not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 			}
 			a.Tell(view.BackupPage(rep, name, out), name)
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write, or - for stdout")
 	app.Must(cmd.MarkFlagRequired("output"))
@@ -118,11 +118,7 @@ journal here is that of the very same team does the team continue it.
 "skipped"}; authority is kept, new or none; with --plan {"team","from","files","verified",
 "authority","replaces","running","skipped"}.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) (err error) {
 			if as != "" {
 				if do.As, err = team.CheckName(as); err != nil {
 					return err
@@ -141,20 +137,18 @@ journal here is that of the very same team does the team continue it.
 				in = f
 			}
 			if plan {
-				return planRestore(cmd.Context(), a, op, in, do)
+				return planRestore(ctx, a, op, in, do)
 			}
 			do.Report = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
-			rs, err := teams.Of(op).Restore(cmd.Context(), in, do)
+			rs, err := teams.Of(op).Restore(ctx, in, do)
 			if err != nil {
 				return err
 			}
-			if err := a.Give(rs, view.RestoredPage(rs)); err != nil || a.Flags.JSON {
-				return err
-			}
-			a.Tell(view.RestoredNotes(rs), "")
-			a.Talk("%s", app.Faint("next: waggle team show "+rs.Team))
-			return nil
-		},
+			return a.Give(rs, view.RestoredPage(rs), func() {
+				a.Tell(view.RestoredNotes(rs), "")
+				a.Talk("%s", app.Faint("next: waggle team show "+rs.Team))
+			})
+		}),
 	}
 	cmd.Flags().StringVar(&as, "name", "", "restore under this name")
 	app.PlanFlag(cmd, &plan, "show what would be restored and replaced, and change nothing")

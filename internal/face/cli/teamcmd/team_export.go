@@ -26,7 +26,7 @@ func teamExportCmd(a *app.App) *cobra.Command {
 The command changes nothing. A FILE that exists is not overwritten.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if a.Flags.JSON {
 				if cmd.Flags().Changed("format") && format == "markdown" {
 					return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "--json and --format markdown contradict each other"}
@@ -39,7 +39,7 @@ The command changes nothing. A FILE that exists is not overwritten.`,
 			if !ok {
 				return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
 			}
-			op, name, err := a.TeamArgRead(args)(cmd.Context())
+			op, name, err := a.TeamRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ The command changes nothing. A FILE that exists is not overwritten.`,
 			}
 			a.Talk("team %s is in %s", name, out)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&format, "format", "markdown", "markdown, json or state")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write (default: stdout)")

@@ -28,8 +28,8 @@ func teamShowCmd(a *app.App) *cobra.Command {
 "live_members","led","ours","sockets"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
+		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				tv, err := inspect.Of(op).Team(cmd.Context(), name)
 				if err != nil {
 					return app.Output{}, err
@@ -42,7 +42,7 @@ func teamShowCmd(a *app.App) *cobra.Command {
 				return app.Output{Doc: json.RawMessage(doc), Page: registryPage(tv, name, a.Clock()),
 					Colors: func() map[string]string { return memberColors(cmd.Context(), op, name) }}, nil
 			})
-		},
+		}),
 	}
 }
 

@@ -23,8 +23,8 @@ k8s are named as reserved. It changes nothing. Exit code 1 when there are proble
 --json: {"problems":[{"path","pointer","message"}]}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.EachTeam(cmd.Context(), a.TeamArgRead(args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
+		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
+			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				problems, err := teams.Of(op).Validate(cmd.Context(), name)
 				if err != nil {
 					return app.Output{}, err
@@ -36,6 +36,6 @@ k8s are named as reserved. It changes nothing. Exit code 1 when there are proble
 				x.Talk = app.Red(page.Count(len(problems), "problem"))
 				return x, app.ExitError(app.ExitFailed)
 			})
-		},
+		}),
 	}
 }

@@ -64,7 +64,6 @@ The command shows a report when the team ends, and exits as waggle down does.
 {"file","sha256","team","members","tasks","meaning"}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
 			l.budget = budget.limit()
 			if plan {
 				return planFile(cmd.Context(), a, args)
@@ -72,11 +71,11 @@ The command shows a report when the team ends, and exits as waggle down does.
 			if report != "" && l.detach {
 				return &operator.Error{Kind: operator.Usage, Op: "up", Msg: "--report is written when the team ends, which --detach does not wait for", Advice: "waggle down --report " + report}
 			}
-			f, err := teamFile(cmd.Context(), a, "up", args, false)
+			op, f, err := teamFile(cmd.Context(), a, "up", args, false)
 			if err != nil {
 				return err
 			}
-			return up(cmd.Context(), a, f, l, report)
+			return up(cmd.Context(), a, op, f, l, report)
 		},
 	}
 	l.add(cmd, true)
@@ -87,14 +86,7 @@ The command shows a report when the team ends, and exits as waggle down does.
 	return cmd
 }
 
-func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags, report string) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	if unconfined(f) {
-		a.Notes([]string{"no sandbox: members run as you, level cooperative"})
-	}
+func up(ctx context.Context, a *app.App, op operator.Operator, f *teamfile.File, l leadFlags, report string) error {
 	attend(a, &l)
 	l.lo.Whole = true
 	s, err := supervise.Of(op).Prepare(ctx, f, l.lo.Attended, a.SayNote)
@@ -114,7 +106,7 @@ func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags, report s
 	} else {
 		err = keep(ctx, a, op, s, f, l.lo, report)
 	}
-	if err != nil && !isUp(op, ctx, s) {
+	if err != nil && !isUp(ctx, s) {
 		a.Talk("%s ending what came up", app.Faint("note:"))
 		err = errors.Join(err, supervise.Of(op).Abandon(context.WithoutCancel(ctx), s, time.Second, a.SayNote))
 	}
@@ -122,7 +114,7 @@ func up(ctx context.Context, a *app.App, f *teamfile.File, l leadFlags, report s
 }
 
 // isUp reports a team that came up whole, or has ended.
-func isUp(op operator.Operator, ctx context.Context, s *operator.State) bool {
+func isUp(ctx context.Context, s *operator.State) bool {
 	if err := s.Journal.Refresh(context.WithoutCancel(ctx)); err != nil {
 		return true // the state is not known, so nothing is ended
 	}
@@ -161,12 +153,8 @@ func keep(ctx context.Context, a *app.App, op operator.Operator, s *operator.Sta
 		}
 		a.Talk("%s detached: the members go on; waggle attach%s comes back", app.Faint("note:"), a.Scope(s.Team))
 	case supervise.LedEnded:
-		if a.Flags.JSON {
-			if err := a.Document(map[string]string{"team": string(s.Team), "state": "ended"}); err != nil {
-				return err
-			}
-		} else {
-			a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
+		if err := a.Give(map[string]string{"team": string(s.Team), "state": "ended"}, nil, func() { a.Say("team %s has ended; its history is in %s", s.Team, s.Dir.Path) }); err != nil {
+			return err
 		}
 		return sayEnd(ctx, a, op, s.Team, operator.None, false, report)
 	}
@@ -277,16 +265,12 @@ func Lead(a *app.App) *cobra.Command {
 		Short:  "Lead a team without a terminal (started by waggle itself)",
 		Hidden: true,
 		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
 			name, err := protocol.ParseTeam(a.Flags.Team)
 			if err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "lead", Err: err}
 			}
-			s, err := op.Open(cmd.Context(), name, operator.Act)
+			s, err := op.Open(ctx, name, operator.Act)
 			if err != nil {
 				return err
 			}
@@ -297,9 +281,9 @@ func Lead(a *app.App) *cobra.Command {
 			defer stop()
 			defer withoutHangup()()
 			l.lo.Detached, l.lo.Note = true, a.SayNote
-			_, err = led(cmd.Context(), a, op, s, nil, l.lo)
+			_, err = led(ctx, a, op, s, nil, l.lo)
 			return err
-		},
+		}),
 	}
 	l.add(cmd, false)
 	cmd.Flags().BoolVar(&l.lo.Whole, "whole", false, "a member that does not come up is an error")
@@ -356,7 +340,10 @@ and its tasks stay given back.
 // directory or the only team says.
 func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.Operator, team protocol.TeamName, member string, err error) {
 	named := a.Flags.Team
-	op, team, err = a.TeamArg(args)
+	if len(args) > 0 {
+		a.Flags.Team = args[0]
+	}
+	op, team, err = a.Team()
 	if err == nil || len(args) == 0 {
 		return op, team, "", err
 	}
@@ -519,16 +506,13 @@ func Detach(a *app.App) *cobra.Command {
 the background, and end. The members run on. --json: {"team","state","pid"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
-		RunE: a.InTeamArg(func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
+		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			s, err := supervise.Of(op).Detach(ctx, name)
 			if err != nil {
 				return err
 			}
-			if a.Flags.JSON {
-				return a.Document(map[string]any{"team": string(name), "state": "detached", "pid": s.Lead.Led.ID.PID})
-			}
-			a.Say("team %s is led in the background by process %d", name, s.Lead.Led.ID.PID)
-			return nil
-		}),
+			pid := s.Lead.Led.ID.PID
+			return a.Give(map[string]any{"team": string(name), "state": "detached", "pid": pid}, nil, func() { a.Say("team %s is led in the background by process %d", name, pid) })
+		})),
 	}
 }
