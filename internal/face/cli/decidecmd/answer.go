@@ -8,7 +8,7 @@ import (
 )
 
 func Answer(a *app.App) *cobra.Command {
-	var digest string
+	with := decide.Answer{Allow: true, Via: "answer"}
 	cmd := &cobra.Command{
 		Use:   "answer ID CHOICE|TEXT…",
 		Short: "Answer an agent's own question in words",
@@ -28,9 +28,10 @@ Exit codes and --json are as for approve.`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answerOne(cmd.Context(), a, args[:1], answerFlags{digest: digest}, decide.Answer{Allow: true, Words: args[1:], Digest: digest, Via: "answer"})
+			with.Words = args[1:]
+			return answerOne(cmd.Context(), a, args[:1], "", with)
 		},
 	}
-	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	cmd.Flags().StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	return cmd
 }

@@ -22,15 +22,11 @@ import (
 	"waggle/protocol"
 )
 
-// answerFlags are the common flags of approve and deny.
-type answerFlags struct {
-	digest string
-	group  string // the argument, when it is the id of a group
-	// approve
-	input, rule, scope, expires string
-	yes                         bool
-	// deny
-	reason string
+// approveFlags are an answer, and the rule that it is to make.
+type approveFlags struct {
+	decide.Answer
+	rule, scope, expires string
+	yes                  bool
 }
 
 // Start starts the member of a proposal that the person has approved.
@@ -38,7 +34,7 @@ type Start func(ctx context.Context, a *app.App, q decide.Request) error
 
 // Approve is waggle approve; start is how it starts proposals.
 func Approve(a *app.App, start Start) *cobra.Command {
-	var f answerFlags
+	f := approveFlags{Answer: decide.Answer{Allow: true, Via: "approve"}}
 	cmd := &cobra.Command{
 		Use:   "approve ID… | NAME | GROUP",
 		Short: "Allow requests, each exactly as it was shown",
@@ -81,8 +77,8 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of the requested one")
+	fl.StringVar(&f.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVar(&f.UpdatedInput, "input", "", "run this input (a JSON object) instead of the requested one")
 	fl.StringVar(&f.rule, "rule", "", "also add this rule, or the one of this number in what show prints")
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
 	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
@@ -92,7 +88,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 }
 
 func Deny(a *app.App) *cobra.Command {
-	var f answerFlags
+	with := decide.Answer{Via: "deny"}
 	cmd := &cobra.Command{
 		Use:   "deny ID… | NAME | GROUP",
 		Short: "Deny requests, with a reason for the worker",
@@ -101,37 +97,34 @@ request of that member and asks whether to deny it (v shows all of it). Ids, gro
 exit codes and --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"})
+			return answerOne(cmd.Context(), a, ids, "", with)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.reason, "message", "m", "", "why")
-	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVarP(&with.Reason, "message", "m", "", "why")
+	fl.StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	return cmd
 }
 
-func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error {
-	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
+func approve(ctx context.Context, a *app.App, ids []string, f approveFlags) (err error) {
 	if f.rule == "" && (f.expires != "" || f.scope != "member") {
 		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for and --until go with --rule"}
 	}
 	if f.rule != "" {
-		l, err := lesson(ctx, a, ids, f)
-		if err != nil {
+		if f.Lesson, err = lesson(ctx, a, ids, f); err != nil {
 			return err
 		}
-		with.Lesson = l
 	}
-	if f.input != "" && len(ids) == 1 {
+	if f.UpdatedInput != "" && len(ids) == 1 {
 		if err := showChanged(ctx, a, ids[0], f); err != nil {
 			return err
 		}
 	}
-	return answerOne(ctx, a, ids, f, with)
+	return answerOne(ctx, a, ids, f.scope, f.Answer)
 }
 
 // lesson reads the rule that an answer creates.
-func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*decide.Lesson, error) {
+func lesson(ctx context.Context, a *app.App, ids []string, f approveFlags) (*decide.Lesson, error) {
 	if n, err := strconv.Atoi(f.rule); err == nil {
 		if f.rule, err = numbered(ctx, a, ids, f, n); err != nil {
 			return nil, err
@@ -158,13 +151,13 @@ func lesson(ctx context.Context, a *app.App, ids []string, f answerFlags) (*deci
 }
 
 // numbered returns the rule that show lists at a place, from 1.
-func numbered(ctx context.Context, a *app.App, ids []string, f answerFlags, n int) (string, error) {
+func numbered(ctx context.Context, a *app.App, ids []string, f approveFlags, n int) (string, error) {
 	if len(ids) != 1 || decide.IsGroup(ids[0]) {
 		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--rule with a number goes with one request: it is the place of a rule in what show prints of it"}
 	}
 	q, err := find(ctx, a, ids[0])
-	if err == nil && f.input != "" {
-		q, err = findChanged(ctx, a, ids[0], f.input)
+	if err == nil && f.UpdatedInput != "" {
+		q, err = findChanged(ctx, a, ids[0], f.UpdatedInput)
 	}
 	switch {
 	case err != nil:
@@ -179,8 +172,8 @@ func numbered(ctx context.Context, a *app.App, ids []string, f answerFlags, n in
 }
 
 // showChanged shows the input that would run instead, and on a terminal asks about it.
-func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) error {
-	q, err := findChanged(ctx, a, id, f.input)
+func showChanged(ctx context.Context, a *app.App, id string, f approveFlags) error {
+	q, err := findChanged(ctx, a, id, f.UpdatedInput)
 	if err != nil {
 		return err
 	}
@@ -200,23 +193,25 @@ func confirmed(yes bool, err error) error {
 	return err
 }
 
-func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer) error {
+// answerOne answers requests, or those of a group. scope is whom the rule of the answer is for.
+func answerOne(ctx context.Context, a *app.App, ids []string, scope string, with decide.Answer) error {
+	group := ""
 	if len(ids) == 1 && (decide.IsGroup(ids[0]) || strings.Contains(ids[0], "(")) { // a pattern is no group's id, which is said there
-		f.group, ids = ids[0], nil
+		group, ids = ids[0], nil
 	}
 	bad := func(msg string) error {
 		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | NAME | GROUP"}
 	}
 	switch {
-	case f.group == "" && len(ids) == 0:
+	case group == "" && len(ids) == 0:
 		return bad("name a request, a member or a group")
 	case len(ids) > 1 && slices.ContainsFunc(ids, decide.IsGroup):
 		return bad("name requests or one group, not both")
-	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
+	case (len(ids) > 1 || group != "") && (with.Digest != "" || with.UpdatedInput != ""):
 		return bad("--digest and --input go with one request")
 	}
 	if len(ids) == 1 && with.Words == nil {
-		if done, err := askNamed(ctx, a, ids[0], f, with); done || err != nil {
+		if done, err := askNamed(ctx, a, ids[0], with); done || err != nil {
 			return err
 		}
 	}
@@ -225,18 +220,18 @@ func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, wit
 		return err
 	}
 	named := a.Flags.Team != ""
-	op, name, err := teamOf(ctx, a, op, with.Via, ids, f.group)
+	op, name, err := teamOf(ctx, a, op, with.Via, ids, group)
 	switch {
 	case err != nil:
 	case name == decide.SessionTeam:
-		err = forSessions(with.Lesson, f)
-	case with.Lesson != nil && f.scope == scopeSessions:
+		err = forSessions(with.Lesson, scope)
+	case with.Lesson != nil && scope == scopeSessions:
 		err = &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--for sessions goes with a request of a session", Advice: "waggle policy sessions add '" + with.Lesson.Rule.String() + "'"}
 	}
 	if err != nil {
 		return err
 	}
-	results, err := answers(ctx, a, op, name, ids, f, with)
+	results, err := answers(ctx, op, name, ids, group, with)
 	if err != nil {
 		return err
 	}
@@ -314,9 +309,9 @@ func teamOf(ctx context.Context, a *app.App, op operator.Operator, via string, i
 	return op, "", e
 }
 
-func answers(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, ids []string, f answerFlags, with decide.Answer) ([]decide.Decided, error) {
-	if f.group != "" {
-		return decide.Of(op).DecideGroup(ctx, name, f.group, with)
+func answers(ctx context.Context, op operator.Operator, name protocol.TeamName, ids []string, group string, with decide.Answer) ([]decide.Decided, error) {
+	if group != "" {
+		return decide.Of(op).DecideGroup(ctx, name, group, with)
 	}
 	answers := make([]decide.Answer, len(ids))
 	for i, id := range ids {

@@ -11,13 +11,14 @@ import (
 	"waggle/operator/inspect"
 	"waggle/protocol"
 	"waggle/record"
+	"waggle/team"
 )
 
 // askNamed answers the one open request of a member that a person names instead of a request: it
 // shows the request and asks on the terminal. Without a terminal the error has the handle.
 // done is false when word is no name of a present member of the chosen team, or is the handle or the
 // id of a request.
-func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with decide.Answer) (done bool, err error) {
+func askNamed(ctx context.Context, a *app.App, word string, with decide.Answer) (done bool, err error) {
 	op, name, err := a.Team()
 	if err != nil {
 		return false, nil // the usual way has the error
@@ -43,7 +44,7 @@ func askNamed(ctx context.Context, a *app.App, word string, f answerFlags, with 
 	if err != nil {
 		return true, err
 	}
-	if f.digest != "" || f.input != "" || f.rule != "" {
+	if with.Digest != "" || with.UpdatedInput != "" || with.Lesson != nil {
 		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--digest, --input and --rule go with a request, not with a member",
 			Next: operator.Next{Step: operator.NextShow, ID: q.Handle}}
 	}
@@ -79,17 +80,13 @@ func askAbout(ctx context.Context, a *app.App, q decide.Request, with decide.Ans
 }
 
 // memberNamed finds a present member of a team by the name that a person types.
-func memberNamed(ctx context.Context, op operator.Operator, team protocol.TeamName, word string) (protocol.MemberName, bool) {
-	ms, err := inspect.Of(op).Listed(ctx, team)
-	if err != nil {
+func memberNamed(ctx context.Context, op operator.Operator, in protocol.TeamName, word string) (protocol.MemberName, bool) {
+	ms, _ := inspect.Of(op).Listed(ctx, in) // one that cannot be read has none
+	i := slices.IndexFunc(ms, func(m team.Member) bool { return protocol.SameName(m.Name, protocol.MemberName(word)) })
+	if i < 0 {
 		return "", false
 	}
-	for _, m := range ms {
-		if protocol.SameName(m.Name, protocol.MemberName(word)) {
-			return m.Name, true
-		}
-	}
-	return "", false
+	return ms[i].Name, true
 }
 
 // onlyOne returns the one open request of a member.

@@ -10,7 +10,7 @@ import (
 )
 
 // approveProposal shows a proposal that a person names, asks, and starts it. done is false where no proposal is named.
-func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlags, start Start) (done bool, err error) {
+func approveProposal(ctx context.Context, a *app.App, ids []string, f approveFlags, start Start) (done bool, err error) {
 	op, err := a.Op()
 	if err != nil {
 		return false, err
@@ -42,9 +42,9 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f answerFlag
 		return false, nil
 	case len(ids) > 1:
 		return true, usage(q.Handle + " is a proposal: start each by itself")
-	case f.input != "" || f.rule != "" || f.expires != "" || f.scope != "member":
+	case f.UpdatedInput != "" || f.rule != "" || f.expires != "" || f.scope != "member":
 		return true, usage(q.Handle + " is a proposal, which takes no rule and no other input")
-	case f.digest != "" && (len(f.digest) < 16 || !strings.HasPrefix(q.Digest, f.digest)):
+	case f.Digest != "" && (len(f.Digest) < 16 || !strings.HasPrefix(q.Digest, f.Digest)):
 		return true, &operator.Error{Kind: operator.Refused, Op: "approve", Msg: "the digest is not that of what " + q.Handle + " proposes", Next: operator.Next{Step: operator.NextShowAgain, ID: q.Handle}}
 	case q.Status != decide.StatusOpen || f.yes:
 	case !a.CanAsk():

@@ -9,9 +9,9 @@ import (
 const scopeSessions = "sessions"
 
 // forSessions refuses a rule for a team or one of its members.
-func forSessions(l *decide.Lesson, f answerFlags) error {
+func forSessions(l *decide.Lesson, scope string) error {
 	switch {
-	case l == nil, f.scope == scopeSessions && !l.Task:
+	case l == nil, scope == scopeSessions && !l.Task:
 		return nil
 	case l.Task:
 		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session has no task of waggle", Advice: "--until today, 8h, always"}

@@ -26,8 +26,6 @@ func Audit(a *app.App) *cobra.Command {
 		Use:   "audit",
 		Short: "Who allowed what: verify, query, show and export the journals",
 		Long:  "Show who allowed what, by which rule or person, under which policy, and the outcome.\n" + pastHelp,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a))
 	return cmd

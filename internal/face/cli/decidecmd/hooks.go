@@ -38,8 +38,6 @@ The files of a repository for codex and gemini are those of everybody who has it
 A session reads its hooks when it starts: a session that runs already has them after its
 next start. A setting disableAllHooks (gemini: hooksConfig.enabled) keeps all hooks from
 running. Codex asks you to trust each hook, and skips it until then: see /hooks in Codex.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(hooksInstallCmd(a), hooksShowCmd(a), hooksUninstallCmd(a))
 	return cmd
@@ -279,8 +277,7 @@ func hooksOff(a *app.App, c claudesettings.Client) (*claudesettings.Off, error) 
 
 // hooksRefused adds to a refusal its exit code and hint.
 func hooksRefused(f hooksFlags, verb string, err error) error {
-	var r *claudesettings.RefusedError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*claudesettings.RefusedError](err); ok {
 		return &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Err: err, Advice: strings.Replace(r.Next, "waggle hooks show", f.command("show"), 1)}
 	}
 	return err

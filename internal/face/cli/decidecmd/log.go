@@ -118,10 +118,8 @@ func subject(ctx context.Context, a *app.App, args []string) (op operator.Operat
 		return op, nil, name, nil
 	}
 	with, err := inspect.Of(op).TeamsWith(ctx, name)
-	var none *team.NotFoundError
-	if errors.As(err, &none) {
-		var past *team.NotFoundError
-		if errors.As(noTeam, &past) {
+	if none, ok := errors.AsType[*team.NotFoundError](err); ok {
+		if past, ok := errors.AsType[*team.NotFoundError](noTeam); ok {
 			none.Near = append(none.Near, team.Near(name, past.Near)...)
 		}
 		none.What, none.Near = "member or team", slices.Compact(none.Near)

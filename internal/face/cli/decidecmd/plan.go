@@ -92,7 +92,7 @@ func planShowCmd(a *app.App) *cobra.Command {
 
 func planApproveCmd(a *app.App) *cobra.Command {
 	var rev int
-	var digest string
+	with := decide.Answer{Allow: true, Via: "plan approve"}
 	cmd := &cobra.Command{
 		Use:   "approve PLAN --rev N",
 		Short: "Approve exactly one revision of a plan",
@@ -105,17 +105,17 @@ for waggle approve.`,
 			if rev <= 0 {
 				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Advice: "waggle plan show " + args[0]}
 			}
-			return planDecide(cmd.Context(), a, args[0], rev, decide.Answer{Allow: true, Digest: digest, Via: "plan approve"})
+			return planDecide(cmd.Context(), a, args[0], rev, with)
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "the revision that you have read")
-	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	cmd.Flags().StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	return cmd
 }
 
 func planRejectCmd(a *app.App) *cobra.Command {
 	var rev int
-	var feedback string
+	with := decide.Answer{Via: "plan reject"}
 	cmd := &cobra.Command{
 		Use:   "reject PLAN -m FEEDBACK",
 		Short: "Reject a plan with feedback, for another revision",
@@ -124,14 +124,14 @@ are as for waggle deny.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(feedback) == "" {
+			if strings.TrimSpace(with.Reason) == "" {
 				return &operator.Error{Kind: operator.Usage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
 			}
-			return planDecide(cmd.Context(), a, args[0], rev, decide.Answer{Reason: feedback, Via: "plan reject"})
+			return planDecide(cmd.Context(), a, args[0], rev, with)
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
-	cmd.Flags().StringVarP(&feedback, "message", "m", "", "feedback: what to change")
+	cmd.Flags().StringVarP(&with.Reason, "message", "m", "", "feedback: what to change")
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package decidecmd
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -119,9 +118,4 @@ func knows(cs []inspect.Change, member string) error {
 		names = append(names, string(c.Member))
 	}
 	return named(member, names)
-}
-
-// stopped reports that a wait has ended by its limit or by Ctrl-C.
-func stopped(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()))
 }

@@ -144,7 +144,7 @@ func (g goal) wait(ctx context.Context, a *app.App, ts *teamStates, names []stri
 // look reads what has changed, and says whether the members are so, and over whether they cannot become so any more.
 func (g goal) look(ctx context.Context, a *app.App, ts *teamStates, names []string, counts map[string]bool) (reached bool, c inspect.Change, over bool, err error) {
 	cs, err := ts.next(ctx, a)
-	if err != nil && !stopped(ctx, err) {
+	if err != nil && !errors.Is(err, ctx.Err()) { // a wait ends by its limit or by Ctrl-C
 		return false, c, false, err
 	}
 	if len(counts) == 0 && err == nil {

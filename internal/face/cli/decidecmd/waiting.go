@@ -94,8 +94,7 @@ func OfTeams(ctx context.Context, a *app.App, op operator.Operator, names []prot
 // SaySkipped prints why a list leaves a team out. A team of another program has no requests for
 // this operator; a command that was asked to end has nothing to say.
 func SaySkipped(a *app.App, name protocol.TeamName, err error) {
-	var e *operator.Error
-	if errors.As(err, &e) && e.Kind == operator.NotFound || errors.Is(err, context.Canceled) {
+	if e, ok := errors.AsType[*operator.Error](err); ok && e.Kind == operator.NotFound || errors.Is(err, context.Canceled) {
 		return
 	}
 	a.Talk("%s team %s is left out: %s", app.Yellow("note:"), name, operator.VisibleLines(err.Error()))
