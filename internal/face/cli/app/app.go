@@ -73,10 +73,8 @@ func (a *App) Env(key string) string { return spawn.Getenv(a.Environ, key) }
 
 // RootPath returns the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
 func (a *App) RootPath() (string, error) {
-	for _, v := range []string{a.Flags.Root, a.Env("WAGGLE_ROOT"), a.Env("CLAUDE_CONFIG_DIR")} {
-		if v != "" {
-			return parseRoot(v)
-		}
+	if v := cmp.Or(a.Flags.Root, a.Env("WAGGLE_ROOT"), a.Env("CLAUDE_CONFIG_DIR")); v != "" {
+		return parseRoot(v)
 	}
 	home, err := a.Home()
 	return filepath.Join(home, ".claude"), err
@@ -102,10 +100,7 @@ func parseRoot(v string) (string, error) {
 }
 
 func (a *App) Home() (string, error) {
-	if h := a.Env("HOME"); h != "" {
-		return h, nil
-	}
-	if h := a.Env("USERPROFILE"); h != "" {
+	if h := cmp.Or(a.Env("HOME"), a.Env("USERPROFILE")); h != "" {
 		return h, nil
 	}
 	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "HOME is not set", Advice: "say --root DIR and --state DIR"}
@@ -127,15 +122,6 @@ func (a *App) pathOf(said, xdg, usual, below string) (string, error) {
 	}
 	home, err := a.Home()
 	return filepath.Join(home, usual, below), err
-}
-
-// workDir returns the directory of this command, "" when it is gone.
-func (a *App) workDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 // ClaudeDir returns the directory in which Claude Code keeps its settings and its registry of
@@ -196,9 +182,10 @@ func (a *App) Op() (operator.Operator, error) {
 	if config != nil {
 		ceiling, brake = &config.Ceiling, config.Brake
 	}
+	dir, _ := os.Getwd() // "" when it is gone
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
 	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Brake: brake, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
-		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: a.workDir(), Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
+		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, WorkDir: dir, Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors, Called: a.Environ, Confine: box, Waits: a.Waits}, nil
 }
 
@@ -473,11 +460,7 @@ func (a *App) pickTasks() (operator.Operator, protocol.TeamName, error) {
 	if err != nil {
 		return op, "", err
 	}
-	id := a.Flags.Team
-	if id == "" {
-		id = a.Env("CLAUDE_CODE_TASK_LIST_ID")
-	}
-	if name, err := protocol.ParseTeam(id); err == nil {
+	if name, err := protocol.ParseTeam(cmp.Or(a.Flags.Team, a.Env("CLAUDE_CODE_TASK_LIST_ID"))); err == nil {
 		if info, err := os.Lstat(op.Root.TasksDir(name)); err == nil && info.IsDir() {
 			return op, name, nil
 		}

@@ -48,8 +48,7 @@ func ExitOf(err error) int { return ExitCode(operator.KindOf(err)) }
 
 // Explain returns the exit code of an error, and its hint.
 func Explain(err error) (code int, next string) {
-	var e *operator.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*operator.Error](err); ok {
 		next = Hint(e)
 	}
 	return ExitOf(err), next

@@ -88,13 +88,11 @@ type failureBody struct {
 
 // Fail prints what went wrong and what to do next, and returns the exit code.
 func (a *App) Fail(ctx context.Context, err error) int {
-	var quiet ExitError
-	if errors.As(err, &quiet) {
+	if quiet, ok := errors.AsType[ExitError](err); ok {
 		return int(quiet)
 	}
 	b := failureBody{Code: ExitOf(err), Message: err.Error(), Near: []string{}}
-	var e *operator.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*operator.Error](err); ok {
 		b.Op, b.Hint = e.Op, cmp.Or(e.Advice, a.StepsOf(protocol.TeamName(a.Flags.Team))(e.Next))
 		b.Near = append(b.Near, e.Near...)
 		if e.Next.Step == operator.NextSameIn {
@@ -106,8 +104,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	if b.Hint == "" && errors.Is(err, syscall.EMFILE) {
 		b.Hint = operator.MoreDescriptors
 	}
-	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*team.NotFoundError](err); ok {
 		b.Op = "find"
 		b.Near = append(b.Near, missing.Near...)
 		if b.Hint == "" && missing.What == "team" && len(missing.Near) == 0 {
@@ -117,22 +114,19 @@ func (a *App) Fail(ctx context.Context, err error) int {
 			b.Hint = a.elsewhere(ctx, missing.Name)
 		}
 	}
-	var unknown *control.UnknownRequestError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*control.UnknownRequestError](err); ok {
 		b.Op, b.Hint = "find", "waggle pending lists the requests"
 		if a.Flags.JSON { // the text for people has them in the message
 			b.Near = append(b.Near, unknown.Near...)
 		}
 	}
-	var ceiling *record.CeilingError
-	if errors.As(err, &ceiling) {
+	if ceiling, ok := errors.AsType[*record.CeilingError](err); ok {
 		b.Hint = "the ceiling is yours: edit " + ceiling.Ceiling.File + ", then give the command again"
 	}
 	if errors.Is(err, control.ErrDiverged) {
 		b.Hint = "waggle repair says where and what to do"
 	}
-	var broken *journal.BrokenError
-	if errors.As(err, &broken) && b.Hint == "" {
+	if broken, ok := errors.AsType[*journal.BrokenError](err); ok && b.Hint == "" {
 		of := cmp.Or(a.Flags.Team, "TEAM")
 		if js := operator.JournalErrors(err); len(js) > 0 {
 			of = string(js[0].Team)

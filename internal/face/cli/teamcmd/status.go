@@ -13,7 +13,7 @@ import (
 )
 
 func Status(a *app.App) *cobra.Command {
-	var whole bool
+	var whole, line bool
 	cmd := &cobra.Command{
 		Use:   "status [TEAM]",
 		Short: "Show each member's state, its age, and the reason",
@@ -74,7 +74,7 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
-			if line, _ := cmd.Flags().GetBool("line"); line {
+			if line {
 				return statusLine(cmd.Context(), a)
 			}
 			if a.Flags.Team == "" {
@@ -84,7 +84,7 @@ its tasks, and which worktrees and branches are kept. --json: {"team","state","i
 		}),
 	}
 	cmd.Flags().BoolVarP(&whole, "verbose", "v", false, "processes, worktrees and usage of each member too")
-	lineFlag(cmd)
+	cmd.Flags().BoolVar(&line, "line", false, "one short line for a status bar: ?2 waiting >5 working x1 failed; empty when all is quiet")
 	return cmd
 }
 

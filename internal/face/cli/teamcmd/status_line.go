@@ -3,18 +3,11 @@ package teamcmd
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
 	"waggle/operator/inspect"
 	"waggle/protocol"
 )
-
-// lineFlag is status --line.
-func lineFlag(cmd *cobra.Command) {
-	cmd.Flags().Bool("line", false, "one short line for a status bar: ?2 waiting >5 working x1 failed; empty when all is quiet")
-}
 
 // statusLine prints the numbers of all teams, or of that of --team. A status bar gets no error: what
 // cannot be read is left out.

@@ -86,12 +86,9 @@ func memberColors(ctx context.Context, op operator.Operator, name protocol.TeamN
 // memberState returns the state of a member from the registry and, for a running process, from the
 // journal.
 func memberState(tv *inspect.TeamView, m team.Member, now time.Time) string {
-	for _, r := range tv.Live {
-		if r.Name == m.Name && !m.Gone() {
-			return "running"
-		}
-	}
 	switch {
+	case !m.Gone() && slices.ContainsFunc(tv.Live, func(r inspect.Running) bool { return r.Name == m.Name }):
+		return "running"
 	case m.Gone():
 		return "left " + page.When(m.ShutdownAt, now)
 	case m.IsActive != nil && !*m.IsActive:

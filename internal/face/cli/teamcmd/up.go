@@ -27,7 +27,7 @@ import (
 // leadFlags are the flags of commands that bring members up.
 type leadFlags struct {
 	detach bool
-	budget *record.Limit // of the run; nil: none
+	budget budgetFlags // of the run
 	lo     supervise.LeadOptions
 }
 
@@ -42,7 +42,6 @@ func (l *leadFlags) add(cmd *cobra.Command, detach bool) {
 
 func Up(a *app.App) *cobra.Command {
 	var l leadFlags
-	var budget budgetFlags
 	var plan bool
 	var report string
 	cmd := &cobra.Command{
@@ -64,7 +63,6 @@ The command shows a report when the team ends, and exits as waggle down does.
 {"file","sha256","team","members","tasks","meaning"}.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l.budget = budget.limit()
 			if plan {
 				return planFile(cmd.Context(), a, args)
 			}
@@ -79,7 +77,7 @@ The command shows a report when the team ends, and exits as waggle down does.
 		},
 	}
 	l.add(cmd, true)
-	budget.add(cmd)
+	l.budget.add(cmd)
 	app.PlanFlag(cmd, &plan, "show what the team file means, and start nothing")
 	reportFlag(cmd, &report)
 	a.GraceFlag(cmd, &l.lo.Grace, "time for members to end by themselves")
@@ -94,8 +92,8 @@ func up(ctx context.Context, a *app.App, op operator.Operator, f *teamfile.File,
 		return err
 	}
 	defer s.Settled()
-	if l.budget != nil { // no process runs yet
-		if err := supervise.Of(op).SetBudget(ctx, f.Team, record.ScopeRun, "", l.budget); err != nil {
+	if limit := l.budget.limit(); limit != nil { // no process runs yet
+		if err := supervise.Of(op).SetBudget(ctx, f.Team, record.ScopeRun, "", limit); err != nil {
 			return errors.Join(err, supervise.Of(op).Abandon(context.WithoutCancel(ctx), s, time.Second, a.SayNote))
 		}
 	}
@@ -238,8 +236,7 @@ func background(ctx context.Context, a *app.App, op operator.Operator, s *operat
 		args = append(args, "--whole")
 	}
 	err := supervise.Of(op).Background(ctx, s, supervise.Background{Argv: args, Env: a.Environ, Note: a.SayNote})
-	var ended *supervise.LeaderEndedError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*supervise.LeaderEndedError](err); ok {
 		return &operator.Error{Kind: app.KindOfExit(ended.Exit.Code), Op: "lead", Err: err, Advice: "its log is " + ended.Log}
 	}
 	return err
