@@ -196,7 +196,8 @@ func (a *App) question(q decide.Request, above, below string, rule bool) ask.Pro
 		Lay: func(cols int) string { return a.styled(above + a.QuestionText(q, cols) + below) },
 		Short: func(cols, more int) ask.Short {
 			s := shortText(q, cols, more, rule)
-			return ask.Short{Text: a.styled(above + s.text + below), Hides: s.hides, Choices: s.rule}
+			s.Text = a.styled(above + s.Text + below)
+			return s
 		}}
 }
 

@@ -73,12 +73,8 @@ type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// failure is an error with --json (commands §1).
+// failure is the error of the document with --json (commands §1).
 type failure struct {
-	Error failureBody `json:"error"`
-}
-
-type failureBody struct {
 	Code    int      `json:"code"`
 	Op      string   `json:"op"`
 	Message string   `json:"message"`
@@ -91,7 +87,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 	if quiet, ok := errors.AsType[ExitError](err); ok {
 		return int(quiet)
 	}
-	b := failureBody{Code: ExitOf(err), Message: err.Error(), Near: []string{}}
+	b := failure{Code: ExitOf(err), Message: err.Error(), Near: []string{}}
 	if e, ok := errors.AsType[*operator.Error](err); ok {
 		b.Op, b.Hint = e.Op, cmp.Or(e.Advice, a.StepsOf(protocol.TeamName(a.Flags.Team))(e.Next))
 		b.Near = append(b.Near, e.Near...)
@@ -133,7 +129,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		}
 		b.Hint = "waggle audit verify names the line; waggle repair " + of + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
-			b.Hint = "waggle audit verify names the line; " + waysOn(of)
+			b.Hint = "waggle audit verify names the line; waggle repair " + of + " shows what is lost and lets the team go on without it; waggle down --force " + of + " ends what runs and frees the name"
 		}
 	}
 	if ctx.Err() != nil {
@@ -143,7 +139,7 @@ func (a *App) Fail(ctx context.Context, err error) int {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"
 	}
 	if a.Flags.JSON {
-		doc, merr := jsonobj.Marshal(failure{b})
+		doc, merr := jsonobj.Marshal(map[string]failure{"error": b})
 		if eerr := WriteJSON(a.Err, doc, merr); eerr != nil {
 			return ExitFailed
 		}

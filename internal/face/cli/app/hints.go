@@ -51,16 +51,6 @@ func (a *App) named(name protocol.TeamName) bool {
 	return err == nil && usual != name || operator.KindOf(err) == operator.Usage
 }
 
-// sentence returns a text of the packages below with its step.
-func sentence(text string, n operator.Next) string {
-	return page.Spell(StepText).Sentence(operator.Sentence{Text: text, Do: n})
-}
-
-// waysOn returns what a person can do about a broken leader's journal, apart from restoring it.
-func waysOn(team string) string {
-	return strings.ReplaceAll("waggle repair {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
-}
-
 // Steps are the texts of all steps. {in} is the flag that names the team, where the step has one; {team}, {member}, {id} and {text} are the fields of
 // operator.Next.
 var Steps = map[operator.Step]string{

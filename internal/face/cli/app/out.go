@@ -307,7 +307,7 @@ func (a *App) SayNote(n operator.Note) {
 	default:
 		what = Faint(what)
 	}
-	text := fmt.Sprintf("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(page.Local(sentence(n.Text, n.Next), a.Clock())))
+	text := fmt.Sprintf("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(page.Local(page.Spell(StepText).Sentence(operator.Sentence{Text: n.Text, Do: n.Next}), a.Clock())))
 	a.Talk("%s", fold(text, a.errWidth()))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"waggle/internal/face/ask"
 	"waggle/internal/face/view"
 	"waggle/internal/face/view/page"
 	"waggle/operator"
@@ -16,16 +17,9 @@ import (
 // shortLines is how many lines a request has in short, above the line of keys.
 const shortLines = 5
 
-// short is a request in a few lines.
-type short struct {
-	text  string
-	hides bool // an allow is about more than these lines
-	rule  bool // they have the rule
-}
-
 // shortText lays a request out for a number of columns, 0 for any. Text of agents never begins a line. What does not fit
 // is counted. more is how many other requests wait; rule says that a key adds the narrowest rule.
-func shortText(q decide.Request, cols, more int, rule bool) short {
+func shortText(q decide.Request, cols, more int, rule bool) ask.Short {
 	s := view.ShortOf(q)
 	l := shortLayout{head: labelled("", s.Head+others(more), cols), notes: notesLines(s, cols)}
 	l.body, l.marked = bodyLines(s.Body, cols)
@@ -131,11 +125,10 @@ func marks(l view.ShortLine) string {
 type shortLayout struct{ head, body, marked, why, notes, rule []string }
 
 // fit leaves out, in this order, the rule, the marks, and why it asks with the end of what does not fit.
-func (l shortLayout) fit() short {
-	out := short{}
+func (l shortLayout) fit() (out ask.Short) {
 	if most := max(1, shortLines-len(l.head)-len(l.why)-1); len(l.notes) > most {
 		l.notes = append(l.notes[:most-1:most-1], "  … more of what runs, and where")
-		out.hides = true
+		out.Hides = true
 	}
 	room := shortLines - len(l.head) - len(l.notes) - len(l.why)
 	if room < min(2, len(l.body)) {
@@ -143,25 +136,25 @@ func (l shortLayout) fit() short {
 	}
 	switch {
 	case len(l.rule) > 0 && len(l.marked)+len(l.rule) <= room:
-		l.body, out.rule = l.marked, true
+		l.body, out.Choices = l.marked, true
 	case len(l.marked) <= room:
 		l.body = l.marked
 	case len(l.body) > max(1, room):
-		out.hides = true
+		out.Hides = true
 		shown := max(1, room-1)
 		l.body = append(l.body[:shown:shown], "  … "+page.Count(len(l.body)-shown, "more line"))
 	}
-	if !out.rule {
+	if !out.Choices {
 		l.rule = nil
 	}
-	out.text = strings.Join(slices.Concat(l.head, l.body, l.why, l.notes, l.rule), "\n")
+	out.Text = strings.Join(slices.Concat(l.head, l.body, l.why, l.notes, l.rule), "\n")
 	return out
 }
 
 // wordsText is a question that takes words, or a proposal, with the command that answers it.
 func wordsText(q decide.Request, cols int) string {
 	if q.Kind == decide.KindProposal {
-		return shortText(q, cols, 0, false).text + "\nstart it with waggle approve " + q.Handle + ", or refuse it with waggle deny " + q.Handle
+		return shortText(q, cols, 0, false).Text + "\nstart it with waggle approve " + q.Handle + ", or refuse it with waggle deny " + q.Handle
 	}
 	s := view.ShortOf(q)
 	body, _ := bodyLines(s.Body, cols)

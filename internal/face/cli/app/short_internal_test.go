@@ -79,9 +79,9 @@ func TestShortText(t *testing.T) {
 		{"what cannot be seen", bash("x\u202e\x1b[2J"), "7KQF  medium risk  crew/ann asks: Bash\n  | x\\u{202e}\\x1b[2J\nwhy  No rule allows \"x\".\nin   /w/crew\nrule r adds Bash(x) for ann, 24 hours", false},
 	} {
 		got := shortText(c.q, 80, 0, ruled(c.q))
-		text := ansi.Strip(got.text)
-		if diff := cmp.Diff(c.want, text); diff != "" || got.hides != c.hides || got.rule != strings.Contains(text, "\nrule ") {
-			t.Errorf("%s: hides %v, rule %v (-want +got):\n%s", c.name, got.hides, got.rule, diff)
+		text := ansi.Strip(got.Text)
+		if diff := cmp.Diff(c.want, text); diff != "" || got.Hides != c.hides || got.Choices != strings.Contains(text, "\nrule ") {
+			t.Errorf("%s: hides %v, rule %v (-want +got):\n%s", c.name, got.Hides, got.Choices, diff)
 		}
 	}
 }
@@ -99,9 +99,9 @@ func TestShortFits(t *testing.T) {
 			}
 			for _, cols := range []int{40, 80, 120} {
 				got := shortText(q, cols, n, ruled(q))
-				lines := strings.Split(ansi.Strip(got.text), "\n")
+				lines := strings.Split(ansi.Strip(got.Text), "\n")
 				if len(lines) > shortLines {
-					t.Errorf("%d columns: %d lines:\n%s", cols, len(lines), got.text)
+					t.Errorf("%d columns: %d lines:\n%s", cols, len(lines), got.Text)
 				}
 				for _, l := range lines {
 					first, _, _ := strings.Cut(l, " ")
@@ -109,8 +109,8 @@ func TestShortFits(t *testing.T) {
 						t.Errorf("%d columns: %q", cols, l)
 					}
 				}
-				if whole := strings.Contains(strings.ReplaceAll(got.text, "\n", ""), "…"); got.hides && !whole {
-					t.Errorf("%d columns: it hides something and does not say so:\n%s", cols, got.text)
+				if whole := strings.Contains(strings.ReplaceAll(got.Text, "\n", ""), "…"); got.Hides && !whole {
+					t.Errorf("%d columns: it hides something and does not say so:\n%s", cols, got.Text)
 				}
 			}
 		}
@@ -121,10 +121,10 @@ func TestShortFits(t *testing.T) {
 func TestShortNarrow(t *testing.T) {
 	t.Parallel()
 	got := shortText(bash("x"), 20, 9, false)
-	if text := ansi.Strip(got.text); got.hides || !strings.Contains(text, "\n  | x\n") || strings.Contains(text, "…") {
-		t.Errorf("hides %v:\n%s", got.hides, text)
+	if text := ansi.Strip(got.Text); got.Hides || !strings.Contains(text, "\n  | x\n") || strings.Contains(text, "…") {
+		t.Errorf("hides %v:\n%s", got.Hides, text)
 	}
-	for l := range strings.SplitSeq(ansi.Strip(shortText(bash(strings.Repeat("y", 99)), 20, 9, false).text), "\n") {
+	for l := range strings.SplitSeq(ansi.Strip(shortText(bash(strings.Repeat("y", 99)), 20, 9, false).Text), "\n") {
 		if ansi.StringWidth(l) >= 20 {
 			t.Errorf("the terminal breaks %q, whose end then begins a line", l)
 		}

@@ -1,8 +1,6 @@
 package teamcmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -92,10 +90,7 @@ comes before says so.`,
 			stop := spawn.Reap(func(err error) { unreaped(a, err) })
 			err = g.Run(cmd.Context(), worker.Options{Environ: a.MemberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			stop()
-			if errors.Is(err, context.Canceled) {
-				err = app.ExitError(app.ExitFailed) // it was asked to end by a signal
-			}
-			return err
+			return interrupted(err)
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "team file that describes it")
