@@ -1,9 +1,12 @@
 package decidecmd
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
+	"waggle/operator"
 	"waggle/operator/decide"
 )
 
@@ -27,10 +30,10 @@ Exit codes and --json are as for approve.`,
   waggle answer 7KQF "neither: keep both"`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteRequests,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			with.Words = args[1:]
-			return answerOne(cmd.Context(), a, args[:1], "", with)
-		},
+			return answerOne(ctx, a, op, args[:1], "", with)
+		}),
 	}
 	cmd.Flags().StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	return cmd

@@ -69,12 +69,12 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 --json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
 		ValidArgsFunction: a.CompleteRequests,
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			if done, err := approveProposal(cmd.Context(), a, ids, f, start); done || err != nil {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
+			if done, err := approveProposal(ctx, a, op, ids, f, start); done || err != nil {
 				return err
 			}
-			return approve(cmd.Context(), a, ids, f)
-		},
+			return approve(ctx, a, op, ids, f)
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
@@ -96,9 +96,9 @@ func Deny(a *app.App) *cobra.Command {
 request of that member and asks whether to deny it (v shows all of it). Ids, groups,
 exit codes and --json are as for approve.`,
 		ValidArgsFunction: a.CompleteRequests,
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			return answerOne(cmd.Context(), a, ids, "", with)
-		},
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
+			return answerOne(ctx, a, op, ids, "", with)
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&with.Reason, "message", "m", "", "why")
@@ -106,27 +106,27 @@ exit codes and --json are as for approve.`,
 	return cmd
 }
 
-func approve(ctx context.Context, a *app.App, ids []string, f approveFlags) (err error) {
+func approve(ctx context.Context, a *app.App, op operator.Operator, ids []string, f approveFlags) (err error) {
 	if f.rule == "" && (f.expires != "" || f.scope != "member") {
 		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--for and --until go with --rule"}
 	}
 	if f.rule != "" {
-		if f.Lesson, err = lesson(ctx, a, ids, f); err != nil {
+		if f.Lesson, err = lesson(ctx, a, op, ids, f); err != nil {
 			return err
 		}
 	}
 	if f.UpdatedInput != "" && len(ids) == 1 {
-		if err := showChanged(ctx, a, ids[0], f); err != nil {
+		if err := showChanged(ctx, a, op, ids[0], f); err != nil {
 			return err
 		}
 	}
-	return answerOne(ctx, a, ids, f.scope, f.Answer)
+	return answerOne(ctx, a, op, ids, f.scope, f.Answer)
 }
 
 // lesson reads the rule that an answer creates.
-func lesson(ctx context.Context, a *app.App, ids []string, f approveFlags) (*decide.Lesson, error) {
+func lesson(ctx context.Context, a *app.App, op operator.Operator, ids []string, f approveFlags) (*decide.Lesson, error) {
 	if n, err := strconv.Atoi(f.rule); err == nil {
-		if f.rule, err = numbered(ctx, a, ids, f, n); err != nil {
+		if f.rule, err = numbered(ctx, a, op, ids, f, n); err != nil {
 			return nil, err
 		}
 	}
@@ -151,13 +151,13 @@ func lesson(ctx context.Context, a *app.App, ids []string, f approveFlags) (*dec
 }
 
 // numbered returns the rule that show lists at a place, from 1.
-func numbered(ctx context.Context, a *app.App, ids []string, f approveFlags, n int) (string, error) {
+func numbered(ctx context.Context, a *app.App, op operator.Operator, ids []string, f approveFlags, n int) (string, error) {
 	if len(ids) != 1 || decide.IsGroup(ids[0]) {
 		return "", &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--rule with a number goes with one request: it is the place of a rule in what show prints of it"}
 	}
-	q, err := find(ctx, a, ids[0])
+	q, err := find(ctx, a, op, ids[0])
 	if err == nil && f.UpdatedInput != "" {
-		q, err = findChanged(ctx, a, ids[0], f.UpdatedInput)
+		q, err = findChanged(ctx, a, op, ids[0], f.UpdatedInput)
 	}
 	switch {
 	case err != nil:
@@ -172,8 +172,8 @@ func numbered(ctx context.Context, a *app.App, ids []string, f approveFlags, n i
 }
 
 // showChanged shows the input that would run instead, and on a terminal asks about it.
-func showChanged(ctx context.Context, a *app.App, id string, f approveFlags) error {
-	q, err := findChanged(ctx, a, id, f.UpdatedInput)
+func showChanged(ctx context.Context, a *app.App, op operator.Operator, id string, f approveFlags) error {
+	q, err := findChanged(ctx, a, op, id, f.UpdatedInput)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func confirmed(yes bool, err error) error {
 }
 
 // answerOne answers requests, or those of a group. scope is whom the rule of the answer is for.
-func answerOne(ctx context.Context, a *app.App, ids []string, scope string, with decide.Answer) error {
+func answerOne(ctx context.Context, a *app.App, op operator.Operator, ids []string, scope string, with decide.Answer) error {
 	group := ""
 	if len(ids) == 1 && (decide.IsGroup(ids[0]) || strings.Contains(ids[0], "(")) { // a pattern is no group's id, which is said there
 		group, ids = ids[0], nil
@@ -214,10 +214,6 @@ func answerOne(ctx context.Context, a *app.App, ids []string, scope string, with
 		if done, err := askNamed(ctx, a, ids[0], with); done || err != nil {
 			return err
 		}
-	}
-	op, err := a.Op()
-	if err != nil {
-		return err
 	}
 	named := a.Flags.Team != ""
 	op, name, err := teamOf(ctx, a, op, with.Via, ids, group)
@@ -280,10 +276,10 @@ func teamOf(ctx context.Context, a *app.App, op operator.Operator, via string, i
 		if _, err := decide.Of(op).ShowGroup(ctx, decide.SessionTeam, group); operator.KindOf(err) != operator.NotFound {
 			return op, decide.SessionTeam, err
 		}
-		if g, err := findGroup(ctx, a, group); err == nil {
+		if g, err := findGroup(ctx, a, op, group); err == nil {
 			a.Flags.Team = g.Team
 		}
-	} else if sessions, err := toTeam(ctx, a, via, ids...); sessions || err != nil {
+	} else if sessions, err := toTeam(ctx, a, op, via, ids...); sessions || err != nil {
 		return op, decide.SessionTeam, err
 	}
 	if op, name, err = a.Team(); operator.KindOf(err) != operator.Usage || len(ids) != 1 {

@@ -10,11 +10,7 @@ import (
 )
 
 // approveProposal shows a proposal that a person names, asks, and starts it. done is false where no proposal is named.
-func approveProposal(ctx context.Context, a *app.App, ids []string, f approveFlags, start Start) (done bool, err error) {
-	op, err := a.Op()
-	if err != nil {
-		return false, err
-	}
+func approveProposal(ctx context.Context, a *app.App, op operator.Operator, ids []string, f approveFlags, start Start) (done bool, err error) {
 	var q *decide.Request
 	for _, id := range ids {
 		if a.Flags.Team != "" || q != nil {
@@ -25,12 +21,12 @@ func approveProposal(ctx context.Context, a *app.App, ids []string, f approveFla
 			continue
 		}
 		if err == nil {
-			q, err = find(ctx, a, id) // a team may have one of this name too, which is refused
+			q, err = find(ctx, a, op, id) // a team may have one of this name too, which is refused
 		}
 		if err != nil {
 			return false, err
 		}
-		if q.Kind != decide.KindProposal || isMember(ctx, a, id) { // whoever writes a proposal can choose its handle
+		if q.Kind != decide.KindProposal || isMember(ctx, op, id) { // whoever writes a proposal can choose its handle
 			q = nil
 		}
 	}

@@ -97,9 +97,9 @@ for the team.
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	var f netFlags
 	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return netAnswer(cmd.Context(), a, args[0], allow, f)
-		}}
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
+			return netAnswer(ctx, a, op, args[0], allow, f)
+		})}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
 	fl.BoolVar(&f.session, "session", false, "until the member leaves")
@@ -135,10 +135,10 @@ func netRevokeCmd(a *app.App) *cobra.Command {
 or with --for from one. Open connections to it are closed, and the next connection asks
 again. Open requests stay open. --json is as for net deny.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			f.revoke = true
-			return netAnswer(cmd.Context(), a, args[0], false, f)
-		},
+			return netAnswer(ctx, a, op, args[0], false, f)
+		}),
 	}
 	cmd.Flags().StringVar(&f.member, "for", "", "from this member, or '*' for the team's permission (default: from every member)")
 	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
@@ -150,11 +150,11 @@ type netFlags struct {
 	until, member, digest, reason   string
 }
 
-func netAnswer(ctx context.Context, a *app.App, target string, allow bool, f netFlags) error {
+func netAnswer(ctx context.Context, a *app.App, op operator.Operator, target string, allow bool, f netFlags) error {
 	if f.once && f.session || f.until != "" && (f.once || f.session) {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
-	if _, err := toTeam(ctx, a, "net", target); err != nil {
+	if _, err := toTeam(ctx, a, op, "net", target); err != nil {
 		return err
 	}
 	op, name, err := a.Team()

@@ -171,19 +171,19 @@ the call itself), program, words, scripts, paths; else unheld. Of a group
 {"group","requests"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {
-				return showGroup(cmd.Context(), a, args[0])
+				return showGroup(ctx, a, op, args[0])
 			}
-			q, err := look(cmd.Context(), a, args[0])
+			q, err := look(ctx, a, op, args[0])
 			if err == nil && q.Status == decide.StatusOpen {
-				err = weigh(cmd.Context(), a, q)
+				err = decide.Of(op).Weigh(ctx, q)
 			}
 			if err != nil {
 				return err
 			}
 			return showQuestion(a, *q)
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&group, "group", "g", false, "show the whole group of this request")
 	return cmd
@@ -191,8 +191,8 @@ the call itself), program, words, scripts, paths; else unheld. Of a group
 
 // showGroup prints all of a group, and last its id: a person who has not read to the end has no id
 // to answer with.
-func showGroup(ctx context.Context, a *app.App, word string) error {
-	g, err := findGroup(ctx, a, word)
+func showGroup(ctx context.Context, a *app.App, op operator.Operator, word string) error {
+	g, err := findGroup(ctx, a, op, word)
 	if err != nil {
 		return err
 	}

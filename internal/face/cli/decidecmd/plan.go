@@ -66,25 +66,25 @@ func planShowCmd(a *app.App) *cobra.Command {
 		Long:              `Show the text of a plan, by default of its newest revision. --json is as for waggle show.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := toTeam(cmd.Context(), a, "plan show", args[0]); err != nil {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
+			if _, err := toTeam(ctx, a, op, "plan show", args[0]); err != nil {
 				return err
 			}
 			if a.Flags.Team == "" {
-				if _, of, err := a.TeamWith(cmd.Context(), args[0]); err == nil {
+				if _, of, err := a.TeamWith(ctx, args[0]); err == nil {
 					a.Flags.Team = of
 				}
 			}
-			op, name, err := a.TeamRead(cmd.Context())
+			op, name, err := a.TeamRead(ctx)
 			if err != nil {
 				return err
 			}
-			q, err := decide.Of(op).Plan(cmd.Context(), name, args[0], rev)
+			q, err := decide.Of(op).Plan(ctx, name, args[0], rev)
 			if err != nil {
 				return err
 			}
 			return showQuestion(a, *q)
-		},
+		}),
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "this revision")
 	return cmd
@@ -101,12 +101,12 @@ revision that a newer one has replaced cannot be approved. Exit codes and --json
 for waggle approve.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if rev <= 0 {
 				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Advice: "waggle plan show " + args[0]}
 			}
-			return planDecide(cmd.Context(), a, args[0], rev, with)
-		},
+			return planDecide(ctx, a, op, args[0], rev, with)
+		}),
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "the revision that you have read")
 	cmd.Flags().StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
@@ -123,12 +123,12 @@ func planRejectCmd(a *app.App) *cobra.Command {
 are as for waggle deny.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if strings.TrimSpace(with.Reason) == "" {
 				return &operator.Error{Kind: operator.Usage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
 			}
-			return planDecide(cmd.Context(), a, args[0], rev, with)
-		},
+			return planDecide(ctx, a, op, args[0], rev, with)
+		}),
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
 	cmd.Flags().StringVarP(&with.Reason, "message", "m", "", "feedback: what to change")
@@ -147,28 +147,28 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 "changed","decider"}; changed is false when you were the only one to decide already.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := toTeam(cmd.Context(), a, "plan escalate", args[0]); err != nil {
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
+			if _, err := toTeam(ctx, a, op, "plan escalate", args[0]); err != nil {
 				return err
 			}
 			op, name, err := a.Team()
 			if err != nil {
 				return err
 			}
-			e, err := decide.Of(op).EscalatePlan(cmd.Context(), name, args[0], rev, reason)
+			e, err := decide.Of(op).EscalatePlan(ctx, name, args[0], rev, reason)
 			if err != nil {
 				return err
 			}
 			return a.Give(e, view.EscalatedPage(e), func() { a.Talk("%s waggle plan show %s%s", app.Faint("next:"), e.ID, a.Scope(name)) })
-		},
+		}),
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
 	cmd.Flags().StringVarP(&reason, "message", "m", "", "the reason, for the journal")
 	return cmd
 }
 
-func planDecide(ctx context.Context, a *app.App, plan string, rev int, with decide.Answer) error {
-	if _, err := toTeam(ctx, a, with.Via, plan); err != nil {
+func planDecide(ctx context.Context, a *app.App, op operator.Operator, plan string, rev int, with decide.Answer) error {
+	if _, err := toTeam(ctx, a, op, with.Via, plan); err != nil {
 		return err
 	}
 	op, name, err := a.Team()

@@ -121,22 +121,19 @@ func whose(names []protocol.TeamName, sessions int) string {
 
 // look is find for a command that only shows a request: it also finds it in a team that has ended, and takes the name of
 // a member for its one open request.
-func look(ctx context.Context, a *app.App, word string) (*decide.Request, error) {
-	q, err := find(ctx, a, word)
+func look(ctx context.Context, a *app.App, op operator.Operator, word string) (*decide.Request, error) {
+	q, err := find(ctx, a, op, word)
 	if err == nil || operator.KindOf(err) != operator.NotFound {
 		return q, err
-	}
-	op, operr := a.Op()
-	if operr != nil {
-		return nil, operr
 	}
 	names := []protocol.TeamName{protocol.TeamName(a.Flags.Team)}
 	if a.Flags.Team == "" {
 		if q := inEnded(ctx, op, word); q != nil {
 			return q, nil
 		}
-		if names, operr = op.Names(); operr != nil {
-			return nil, operr
+		var nerr error
+		if names, nerr = op.Names(); nerr != nil {
+			return nil, nerr
 		}
 	}
 	var open []decide.Request
@@ -188,22 +185,9 @@ func inEnded(ctx context.Context, op operator.Operator, id string) *decide.Reque
 	return nil
 }
 
-// weigh counts what the rules that a request offers would have matched, where its team has records.
-func weigh(ctx context.Context, a *app.App, q *decide.Request) error {
-	op, err := a.Op()
-	if err != nil {
-		return err
-	}
-	return decide.Of(op).Weigh(ctx, q)
-}
-
 // find returns a request by its handle or id: of the team that --team names, else of the session or the team that has
 // it. Of several that have it those in which it is open count; a person who has not said which one is asked to.
-func find(ctx context.Context, a *app.App, id string) (*decide.Request, error) {
-	op, err := a.Op()
-	if err != nil {
-		return nil, err
-	}
+func find(ctx context.Context, a *app.App, op operator.Operator, id string) (*decide.Request, error) {
 	if a.Flags.Team != "" {
 		reads, name, err := a.TeamRead(ctx)
 		if err != nil {
@@ -297,21 +281,21 @@ func elsewhere(ctx context.Context, op operator.Operator, team protocol.TeamName
 // toTeam chooses the team of the requests that a command names, where --team names none: the one that has them. Requests
 // that nobody has leave the choice as it is, and so do names of members; those of several teams are refused before
 // anything is decided. sessions reports that they are of sessions, which leaves the choice as it is too.
-func toTeam(ctx context.Context, a *app.App, via string, ids ...string) (sessions bool, err error) {
+func toTeam(ctx context.Context, a *app.App, op operator.Operator, via string, ids ...string) (sessions bool, err error) {
 	if a.Flags.Team != "" {
 		return false, nil
 	}
 	team, first := "", ""
 	var mine []string
 	for _, id := range ids {
-		q, ferr := find(ctx, a, id)
+		q, ferr := find(ctx, a, op, id)
 		switch {
 		case isUnknown(ferr):
 		case ferr != nil:
 			return false, ferr
 		case q.Team == decide.SessionTeam:
 			mine = append(mine, id)
-		case q.ID != id && q.Handle != record.CleanHandle(id) && isMember(ctx, a, id):
+		case q.ID != id && q.Handle != record.CleanHandle(id) && isMember(ctx, op, id):
 		case team != "" && q.Team != team:
 			err = &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a request of team %s, and %s one of team %s: answer them in two commands", first, team, id, q.Team)}
 		default:
@@ -326,11 +310,7 @@ func toTeam(ctx context.Context, a *app.App, via string, ids ...string) (session
 }
 
 // isMember reports the name of a member of any team here.
-func isMember(ctx context.Context, a *app.App, word string) bool {
-	op, err := a.Op()
-	if err != nil {
-		return false
-	}
+func isMember(ctx context.Context, op operator.Operator, word string) bool {
 	names, _ := op.Names()
 	return slices.ContainsFunc(names, func(n protocol.TeamName) bool {
 		_, ok := memberNamed(ctx, op, n, word)
@@ -340,11 +320,7 @@ func isMember(ctx context.Context, a *app.App, word string) bool {
 
 // findGroup returns a group of sessions' requests, of the chosen team, or of the only team that has
 // it.
-func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, error) {
-	op, err := a.Op()
-	if err != nil {
-		return nil, err
-	}
+func findGroup(ctx context.Context, a *app.App, op operator.Operator, word string) (*decide.Group, error) {
 	if a.Flags.Team == "" {
 		if g, err := decide.Of(op).ShowGroup(ctx, decide.SessionTeam, word); operator.KindOf(err) != operator.NotFound {
 			return g, err
@@ -377,8 +353,8 @@ func findGroup(ctx context.Context, a *app.App, word string) (*decide.Group, err
 }
 
 // findChanged returns a request as it would be with another input.
-func findChanged(ctx context.Context, a *app.App, id, input string) (*decide.Request, error) {
-	sessions, err := toTeam(ctx, a, "approve", id)
+func findChanged(ctx context.Context, a *app.App, op operator.Operator, id, input string) (*decide.Request, error) {
+	sessions, err := toTeam(ctx, a, op, "approve", id)
 	if err != nil {
 		return nil, err
 	}
