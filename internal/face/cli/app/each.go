@@ -86,9 +86,7 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 	case len(of) == 1:
 		errs = append(errs, a.Document(documents[0].(ofTeam).doc))
 	default:
-		errs = append(errs, a.Document(struct {
-			Teams []any `json:"teams"`
-		}{documents}))
+		errs = append(errs, a.Document(map[string]any{"teams": documents}))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

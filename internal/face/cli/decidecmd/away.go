@@ -81,15 +81,12 @@ func sayAway(a *app.App, op operator.Operator, changed bool) error {
 	}
 	state, means := "off", ": a question that would hold its session's own dialog back is asked there at once"
 	switch {
-	case a.Flags.JSON:
-		return a.Document(doc)
 	case doc.On:
 		state, means = "on", end+": questions of sessions wait for your answer from the list"
 	case doc.Attended:
 		means = ", and a screen or pending --follow is open: questions of sessions wait for your answer from the list while it is"
 	}
-	a.ShowPage(page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}}, "", nil)
-	return nil
+	return a.Give(doc, page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}})
 }
 
 // Attend says until release that a person sees here what waits. A failure is a note: what is shown is right all

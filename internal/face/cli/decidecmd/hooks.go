@@ -222,10 +222,7 @@ func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program str
 		}
 	}
 	sayHooksChanged(a, verb, doc)
-	if a.Flags.JSON {
-		return a.Document(doc)
-	}
-	return nil
+	return a.Give(doc, nil)
 }
 
 func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {

@@ -121,24 +121,22 @@ func waitedFor(ctx context.Context, a *app.App, names []string) (*teamStates, er
 // of what cannot be read. The limit counts from the first look on, so that what is so already is found; 0: there is none.
 func (g goal) wait(ctx context.Context, a *app.App, ts *teamStates, names []string, limit time.Duration) (reached bool, c inspect.Change, err error) {
 	counts := map[string]bool{}
-	reached, c, over, err := g.look(ctx, a, ts, names, counts)
-	if err != nil || reached || over {
-		return reached, c, err
-	}
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
-	for ctx.Err() == nil {
+	for first := true; ; first = false {
+		reached, c, over, err := g.look(ctx, a, ts, names, counts)
+		switch {
+		case err != nil || reached || over:
+			return reached, c, err
+		case ctx.Err() != nil:
+			return false, c, ctx.Err()
+		case first && limit > 0:
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
 		if err := ts.grown(ctx); err != nil {
 			return false, c, err
 		}
-		if reached, c, over, err = g.look(ctx, a, ts, names, counts); err != nil || reached || over {
-			return reached, c, err
-		}
 	}
-	return false, c, ctx.Err()
 }
 
 // look reads what has changed, and says whether the members are so, and over whether they cannot become so any more.

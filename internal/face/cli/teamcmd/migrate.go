@@ -50,7 +50,11 @@ process that leads the team; nothing is lost.
 				if err != nil {
 					return err
 				}
-				return sayMigratedSchema(a, m)
+				return a.Give(m, view.MigratedSchemaPage(m), func() {
+					if m.DryRun && len(m.Steps) > 0 {
+						a.Talk("nothing was changed: without --plan team %s would have version %s", m.Team, m.To)
+					}
+				})
 			}
 			to, err := mailbox.ParseLayout(layout)
 			if err != nil {
@@ -67,12 +71,4 @@ process that leads the team; nothing is lost.
 	layoutFlag(cmd, &layout, "", "the layout to move the mailboxes to")
 	app.PlanFlag(cmd, &dry, "show the steps, and change nothing")
 	return cmd
-}
-
-func sayMigratedSchema(a *app.App, m *teams.MigratedSchema) error {
-	return a.Give(m, view.MigratedSchemaPage(m), func() {
-		if m.DryRun && len(m.Steps) > 0 {
-			a.Talk("nothing was changed: without --plan team %s would have version %s", m.Team, m.To)
-		}
-	})
 }

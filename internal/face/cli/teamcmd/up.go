@@ -176,14 +176,6 @@ func leaveTerminal(ctx context.Context, op operator.Operator, s *operator.State)
 	}
 }
 
-// withoutHangup keeps a process that leads without a terminal from ending with its session. The
-// programs that it starts do not inherit that.
-func withoutHangup() (stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP) // nothing reads the channel; a signal that does not fit is dropped
-	return func() { signal.Stop(c) }
-}
-
 // hurry is closed by a second Ctrl-C, after the one that has ended ctx. stop ends the
 // watch for it.
 func hurry(ctx context.Context, a *app.App) (hurry <-chan struct{}, stop func()) {
@@ -276,7 +268,7 @@ func Lead(a *app.App) *cobra.Command {
 			}
 			stop := spawn.Reap(func(err error) { unreaped(a, err) })
 			defer stop()
-			defer withoutHangup()()
+			defer app.OnSignal(syscall.SIGHUP, func(context.Context) {})() // it does not end with its session, and the programs that it starts do
 			l.lo.Detached, l.lo.Note = true, a.SayNote
 			_, err = led(ctx, a, op, s, nil, l.lo)
 			return err
@@ -319,10 +311,20 @@ and its tasks stay given back.
 			if err != nil {
 				return err
 			}
-			if member != "" {
-				return resumeMember(cmd.Context(), a, op, name, member, l, dry)
+			s, p, err := supervise.Of(op).PlanResume(cmd.Context(), name)
+			if err != nil {
+				return err
 			}
-			return resume(cmd.Context(), a, op, name, l, dry, accepted)
+			if dry {
+				if member != "" {
+					p.PlanReturn(s, member)
+				}
+				return a.Give(p, view.ResumePage(p))
+			}
+			if member != "" {
+				return resumeMember(cmd.Context(), a, op, s, member, l)
+			}
+			return resume(cmd.Context(), a, op, s, p, l, accepted)
 		},
 	}
 	l.add(cmd, true)
@@ -369,15 +371,7 @@ func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.O
 }
 
 // resumeMember starts one member of a team that is led.
-func resumeMember(ctx context.Context, a *app.App, op operator.Operator, team protocol.TeamName, member string, l leadFlags, dry bool) error {
-	s, p, err := supervise.Of(op).PlanResume(ctx, team)
-	if err != nil {
-		return err
-	}
-	if dry {
-		p.PlanReturn(s, member)
-		return a.Give(p, view.ResumePage(p))
-	}
+func resumeMember(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, member string, l leadFlags) error {
 	attend(a, &l)
 	started, err := supervise.Of(op).RestartMember(ctx, s, member, l.lo)
 	switch {
@@ -390,14 +384,8 @@ func resumeMember(ctx context.Context, a *app.App, op operator.Operator, team pr
 	return raised(ctx, a, op, s)
 }
 
-func resume(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, l leadFlags, dry, accepted bool) error {
-	s, p, err := supervise.Of(op).PlanResume(ctx, name)
-	if err != nil {
-		return err
-	}
-	if dry {
-		return a.Give(p, view.ResumePage(p))
-	}
+// resume resumes a team, as p says.
+func resume(ctx context.Context, a *app.App, op operator.Operator, s *operator.State, p *supervise.ResumePlan, l leadFlags, accepted bool) error {
 	if p.Changed && !accepted {
 		if err := askChanged(ctx, a, s, op, p); err != nil {
 			return err
@@ -408,7 +396,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name protocol
 		err := supervise.Of(op).Restart(ctx, s, l.lo)
 		switch {
 		case errors.Is(err, supervise.ErrNotLed): // it was killed just before, or meanwhile
-			if s, p, err = supervise.Of(op).PlanResume(ctx, name); err != nil {
+			if s, p, err = supervise.Of(op).PlanResume(ctx, s.Team); err != nil {
 				return err
 			}
 			continue
@@ -422,7 +410,7 @@ func resume(ctx context.Context, a *app.App, op operator.Operator, name protocol
 		case p.Starts() == 0 && halted:
 			return nil
 		case p.Starts() == 0:
-			a.Say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
+			a.Say("team %s is led by process %d and every member runs: there is nothing to resume", s.Team, p.PID)
 			return nil
 		}
 		return raised(ctx, a, op, s)
