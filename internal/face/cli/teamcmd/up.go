@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -171,7 +172,7 @@ func led(ctx context.Context, a *app.App, op operator.Operator, s *operator.Stat
 // leaveTerminal makes the loss of the terminal mean the same as waggle detach: the process that leads
 // hands over to one in the background.
 func leaveTerminal(ctx context.Context, op operator.Operator, s *operator.State) {
-	if err := supervise.Of(op).LeaveTerminal(ctx, s); err != nil && !errors.Is(err, context.Canceled) && op.Log != nil {
+	if err := supervise.Of(op).LeaveTerminal(ctx, s); err != nil && !errors.Is(err, context.Canceled) {
 		op.Log.Error("the terminal is gone, and the team is not led from the background", "team", s.Team, "err", err)
 	}
 }
@@ -179,30 +180,28 @@ func leaveTerminal(ctx context.Context, op operator.Operator, s *operator.State)
 // hurry is closed by a second Ctrl-C, after the one that has ended ctx. stop ends the
 // watch for it.
 func hurry(ctx context.Context, a *app.App) (hurry <-chan struct{}, stop func()) {
-	again, done, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	again := make(chan struct{})
+	watch, end := context.WithCancel(context.WithoutCancel(ctx))
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		select {
-		case <-done:
+		case <-watch.Done():
 			return
 		case <-ctx.Done():
 		}
 		if a.Flags.Quiet || !app.Tty(a.In) {
 			return
 		}
-		c := make(chan os.Signal, 1)
-		signal.Notify(c, os.Interrupt)
-		defer signal.Stop(c)
-		select {
-		case <-done:
-		case <-c:
+		second, stop := signal.NotifyContext(watch, os.Interrupt)
+		defer stop()
+		if <-second.Done(); watch.Err() == nil {
 			a.Talk("%s ending what is left by signal", app.Faint("note:"))
 			close(again)
 		}
-	}()
+	})
 	return again, func() {
-		close(done)
-		<-ended
+		end()
+		ended.Wait()
 	}
 }
 
