@@ -6,8 +6,6 @@ import "os"
 
 func newDevice(_, _ *os.File, _ bool) (device, error) { return nil, ErrUnsupported }
 
-func isTerminal(*os.File) bool { return false }
-
 // Repair has nothing to repair where nothing is asked.
 func Repair(_, _ *os.File, _ func() bool) error { return nil }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // mark is the value of VTIME that tells our modes from those of other programs: a
@@ -30,7 +31,7 @@ type unixDevice struct {
 }
 
 func newDevice(in, out *os.File, plain bool) (device, error) {
-	if !isTerminal(in) || !isTerminal(out) {
+	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, errors.New("ask: not a terminal")
 	}
 	if !sameTerminal(in, out) {
@@ -47,11 +48,6 @@ func newDevice(in, out *os.File, plain bool) (device, error) {
 		}
 	}
 	return &unixDevice{in: in, out: out, fd: int(in.Fd()), plain: plain, r: p[0], w: p[1]}, nil
-}
-
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
-	return err == nil
 }
 
 // sameTerminal is false for two terminals. /dev/tty has a number of its own and may be
@@ -108,7 +104,7 @@ func unmark(t *unix.Termios) {
 func Repair(in, out *os.File, screenKilled func() bool) error {
 	fd := int(in.Fd())
 	t, err := unix.IoctlGetTermios(fd, getTermios)
-	if err != nil || !foreground(fd) || isTerminal(out) && taken(int(out.Fd())) {
+	if err != nil || !foreground(fd) || term.IsTerminal(int(out.Fd())) && taken(int(out.Fd())) {
 		return nil
 	}
 	off := ""
@@ -131,7 +127,7 @@ func Repair(in, out *os.File, screenKilled func() bool) error {
 	if err := unix.IoctlSetTermios(fd, setTermios, t); err != nil {
 		return fmt.Errorf("ask: restore the terminal: %w; type reset", err)
 	}
-	if isTerminal(out) {
+	if term.IsTerminal(int(out.Fd())) {
 		_, err = io.WriteString(out, off)
 	}
 	return err
@@ -245,8 +241,6 @@ func (d *unixDevice) paint(s string) time.Time {
 	return time.Now()
 }
 
-func (d *unixDevice) pass(w io.Writer, b []byte) { _, _ = w.Write(b) }
-
 func (d *unixDevice) drop() (some bool) {
 	if !foreground(d.fd) {
 		return false
@@ -257,11 +251,8 @@ func (d *unixDevice) drop() (some bool) {
 }
 
 func (d *unixDevice) size() (cols, rows int) {
-	ws, err := unix.IoctlGetWinsize(int(d.out.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0, 0
-	}
-	return int(ws.Col), int(ws.Row)
+	cols, rows, _ = term.GetSize(int(d.out.Fd())) // 0 with an error
+	return cols, rows
 }
 
 var events = map[os.Signal]event{syscall.SIGWINCH: eventResized, syscall.SIGCONT: eventContinued,

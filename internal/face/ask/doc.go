@@ -6,7 +6,7 @@
 //	defer t.Close() // also restores the terminal when the caller panics
 //	a, err := t.Ask(ctx, ask.Prompt{Handle: "KQ7M", Text: text, Typed: risky})
 //
-// Whatever else writes to the terminal goes through Terminal.Output: it waits while a
+// Whatever else writes to the terminal goes through OutputTo: it waits while a
 // question stands, is written after Hold at the latest, and the question is painted
 // anew below it.
 //

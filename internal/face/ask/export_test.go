@@ -3,7 +3,6 @@ package ask
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
@@ -28,7 +27,6 @@ func (p *Play) paint(s string) time.Time {
 	p.Out.WriteString(s)
 	return p.now
 }
-func (p *Play) pass(w io.Writer, b []byte) { _, _ = w.Write(b) }
 func (p *Play) drop() bool                 { p.Drops++; return false }
 func (p *Play) size() (cols, rows int)     { return p.Cols, p.Rows }
 

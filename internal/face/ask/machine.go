@@ -15,8 +15,6 @@ import (
 type screen interface {
 	// paint writes to the terminal and returns when the last byte has left.
 	paint(s string) time.Time
-	// pass writes what somebody else had to say.
-	pass(w io.Writer, b []byte)
 	// drop forgets what was typed and not read, and reports whether there was something.
 	drop() bool
 	size() (cols, rows int)
@@ -110,7 +108,7 @@ func (m *machine) hide() {
 // say takes in what somebody else writes to the terminal. More than maxHeld does not wait.
 func (m *machine) say(w io.Writer, b []byte) {
 	if m.shown == nil {
-		m.screen.pass(w, b)
+		_, _ = w.Write(b)
 		return
 	}
 	m.held, m.bytes = append(m.held, written{w, b}), m.bytes+len(b)
@@ -128,7 +126,7 @@ func (m *machine) release() {
 		m.clearLine()
 	}
 	for _, h := range m.held {
-		m.screen.pass(h.to, h.b)
+		_, _ = h.to.Write(h.b)
 	}
 	m.held, m.bytes = nil, 0
 	m.hide()
@@ -497,9 +495,6 @@ func (m *machine) unended() {
 	m.screen.paint("\nnote: nothing is taken of a paste that does not end\n")
 }
 
-// dropped is told when the terminal has dropped what was typed.
-func (m *machine) dropped(now time.Time) { m.stale = now }
-
 func (m *machine) confirmKey(k key, now time.Time) {
 	switch {
 	case k.is('y'):
@@ -625,16 +620,9 @@ func (m *machine) insert(s string) {
 		}
 	}
 	m.screen.paint(string(m.line[was:]))
-	cols, _ := m.screen.size()
-	m.wide = m.wide || cols > 0 && ansi.StringWidth(m.hintPlain()) >= cols
-}
-
-// hintPlain is the line as it stands on the screen, for its width.
-func (m *machine) hintPlain() string {
 	wide := m.wide
-	s := ansi.Strip(m.hintText(""))
-	m.wide = wide || m.wide
-	return s
+	m.hintText("") // is the line wide now?
+	m.wide = m.wide || wide
 }
 
 // finish gives the answer to what is shown.

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // ScreenOff is what a terminal is told when a full screen ends: its first page, cursor and line wrap, and no mouse, no marked
@@ -237,7 +240,7 @@ func (t *Terminal) loop() {
 // drop forgets what was typed.
 func (t *Terminal) drop() {
 	if t.entered && t.dev.drop() {
-		t.m.dropped(time.Now())
+		t.m.stale = time.Now()
 	}
 }
 
@@ -368,10 +371,7 @@ func (t *Terminal) signal(what event, now time.Time) {
 			t.stopped = time.Now().Add(time.Second)
 		}
 	case eventQuit:
-		if t.entered {
-			t.dev.leave()
-			t.entered = false
-		}
+		t.leave()
 		t.dev.quit()
 		return
 	case eventContinued:
@@ -383,25 +383,22 @@ func (t *Terminal) signal(what event, now time.Time) {
 	t.look()
 }
 
-// Output is a writer to f, which may be the same terminal. While a question stands it
-// takes what is written at once, and it appears within Hold, or when the person has
+// Output writes to a file, in turn with the questions of a Terminal. While a question stands
+// it takes what is written at once, and it appears within Hold, or when the person has
 // answered.
-func (t *Terminal) Output(f *os.File) *Output { return &Output{t: func() *Terminal { return t }, f: f} }
-
-// Output writes to a file, in turn with the questions of a Terminal.
 type Output struct {
-	t func() *Terminal // nil: nobody asks
+	t func() *Terminal
 	f *os.File
 }
 
-// OutputTo is Terminal.Output for a terminal that may not be there yet: t is called by
-// each Write, and may return nil.
+// OutputTo returns the output for f, which may be a terminal that asks: t is called by each
+// Write, and may return nil.
 func OutputTo(f *os.File, t func() *Terminal) *Output { return &Output{t: t, f: f} }
 
 // Write writes b, or keeps a copy for the loop.
 func (o *Output) Write(b []byte) (int, error) {
 	t := o.t()
-	if t == nil || !isTerminal(o.f) {
+	if t == nil || !term.IsTerminal(int(o.f.Fd())) {
 		return o.f.Write(b)
 	}
 	t.mu.Lock()
@@ -409,7 +406,7 @@ func (o *Output) Write(b []byte) (int, error) {
 	if !t.active || t.closed {
 		return o.f.Write(b)
 	}
-	b = append([]byte(nil), b...)
+	b = slices.Clone(b)
 	t.inbox = append(t.inbox, func(time.Time) { t.m.say(o.f, b) })
 	t.dev.wake()
 	return len(b), nil

@@ -112,7 +112,7 @@ func TestModes(t *testing.T) {
 	if _, err := x.Lend(); !errors.Is(err, ask.ErrBusy) {
 		t.Errorf("lent while a question stands: %v", err)
 	}
-	out := x.Output(r.tty)
+	out := ask.OutputTo(r.tty, func() *ask.Terminal { return x })
 	if _, err := io.WriteString(out, "bob has left\n"); err != nil {
 		t.Fatal(err)
 	}
