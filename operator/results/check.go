@@ -134,8 +134,7 @@ func (o Operator) check(ctx context.Context, w *work, c Checked, tree worktree.T
 	if ctx.Err() != nil {
 		return &c, ctx.Err()
 	}
-	var refused *operator.Error
-	if errors.As(err, &refused) {
+	if errors.As(err, new(*operator.Error)) {
 		return &c, err
 	}
 	return &c, &operator.Error{Kind: operator.Failed, Op: op, Msg: fmt.Sprintf("the check failed (%v): %s", err, operator.Visible(c.Command)), Err: err,

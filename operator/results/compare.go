@@ -2,7 +2,6 @@ package results
 
 import (
 	"context"
-	"io"
 
 	"waggle/operator"
 )
@@ -22,19 +21,11 @@ type Compared struct {
 	Check   *Checked     `json:"check"` // nil: it did not run
 }
 
-// CompareOptions are the settings of Compare.
-type CompareOptions struct {
-	// Check runs the check of the team file in each worktree, but not in that of a member that works.
-	Check bool
-	// Confine and Output are as of MergeOptions.
-	Confine Confine
-	Output  io.Writer
-	Note    func(operator.Note)
-}
-
 // Compare shows the work of several members of one team side by side. It changes nothing, but a check
 // that it runs may write files that git ignores. A check that fails is part of the result, not an error.
-func (o Operator) Compare(ctx context.Context, of string, members []string, co CompareOptions) ([]Compared, error) {
+// check runs the check of the team file in each worktree, but not in that of a member that works; of mo,
+// Confine, Output and Note count.
+func (o Operator) Compare(ctx context.Context, of string, members []string, check bool, mo MergeOptions) ([]Compared, error) {
 	out := make([]Compared, 0, len(members))
 	for _, name := range members {
 		w, err := o.find(ctx, "compare", of, name)
@@ -50,8 +41,8 @@ func (o Operator) Compare(ctx context.Context, of string, members []string, co C
 		if ts := w.tasks(); len(ts) > 0 {
 			c.Task, c.State = w.subject(), ts[len(ts)-1].State
 		}
-		if co.Check && !c.Working {
-			if c.Check, err = o.checked(ctx, w, co); err != nil {
+		if check && !c.Working {
+			if c.Check, err = o.checked(ctx, w, mo); err != nil {
 				return nil, err
 			}
 		}
@@ -61,12 +52,12 @@ func (o Operator) Compare(ctx context.Context, of string, members []string, co C
 }
 
 // checked runs the check of the team file in a worktree; nil when there is none.
-func (o Operator) checked(ctx context.Context, w *work, co CompareOptions) (*Checked, error) {
+func (o Operator) checked(ctx context.Context, w *work, mo MergeOptions) (*Checked, error) {
 	check, err := o.checkOf(w)
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.check(ctx, w, check, w.tree, MergeOptions{Confine: co.Confine, Output: co.Output, Note: co.Note})
+	c, err := o.check(ctx, w, check, w.tree, mo)
 	if c != nil && c.Status != 0 && ctx.Err() == nil {
 		return c, nil
 	}

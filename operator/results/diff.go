@@ -10,12 +10,7 @@ import (
 )
 
 // FileChange is the change of one file. A binary file has no lines.
-type FileChange struct {
-	Path    string `json:"path"`
-	Added   int    `json:"added"`
-	Deleted int    `json:"deleted"`
-	Binary  bool   `json:"binary"`
-}
+type FileChange = worktree.FileChange
 
 // Diff is what a member changed since its worktree was made.
 type Diff struct {
@@ -89,12 +84,8 @@ func (w *work) diffTurn(ctx context.Context, turn int) (*Diff, error) {
 
 // of is a difference of the member.
 func (w *work) of(got worktree.Difference) *Diff {
-	d := &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: []FileChange{},
+	return &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: append([]FileChange{}, got.Files...),
 		Uncommitted: []string{}, Text: strings.ToValidUTF8(got.Text, "\uFFFD"), More: got.More}
-	for _, f := range got.Files {
-		d.Files = append(d.Files, FileChange(f))
-	}
-	return d
 }
 
 func (w *work) diff(ctx context.Context, op string) (*Diff, error) {

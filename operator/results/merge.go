@@ -17,13 +17,13 @@ import (
 )
 
 // How is how commits come into a branch.
-type How string
+type How = worktree.How
 
 // The ways to merge.
 const (
-	HowMerge  How = "merge"
-	HowSquash How = "squash"
-	HowRebase How = "rebase"
+	HowMerge  = worktree.HowMerge
+	HowSquash = worktree.HowSquash
+	HowRebase = worktree.HowRebase
 )
 
 // Confine wraps a command for the sandbox of a directory; the function that it returns ends the sandbox.
@@ -128,7 +128,7 @@ func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktr
 			err = o.refuse(ctx, w, m.Into, err)
 		}
 	}()
-	mg := worktree.Merging{Tree: w.tree, Member: w.name(), Into: m.Into, How: worktree.How(mo.How), Keep: mo.Keep, Text: mo.Message, At: o.Minter.Now(),
+	mg := worktree.Merging{Tree: w.tree, Member: w.name(), Into: m.Into, How: mo.How, Keep: mo.Keep, Text: mo.Message, At: o.Minter.Now(),
 		Commit: w.about(), Merge: fmt.Sprintf("Merge %s: %s\n", w.tree.Branch, w.subject())}
 	if mo.How == HowSquash {
 		mg.Merge = w.about()
@@ -202,7 +202,7 @@ func (o Operator) ContinueMerge(ctx context.Context, of, member string, mo Merge
 	if i, err = w.store.Continue(ctx, w.tree); err != nil {
 		return nil, w.explained(op, err)
 	}
-	mo.Into, mo.How, mo.Keep, mo.Message = i.Into, How(i.How), i.Keep, i.Text
+	mo.Into, mo.How, mo.Keep, mo.Message = i.Into, i.How, i.Keep, i.Text
 	if !i.Settling() {
 		check, err := o.checkOf(w)
 		if err != nil {
@@ -276,9 +276,7 @@ const op = "merge"
 
 // unclean reports a target that takes no merge now.
 func unclean(err error) bool {
-	var dirty *worktree.DirtyError
-	var busy *worktree.BusyError
-	return errors.As(err, &dirty) || errors.As(err, &busy)
+	return errors.As(err, new(*worktree.DirtyError)) || errors.As(err, new(*worktree.BusyError))
 }
 
 // refuse records why a merge changed nothing, and returns that; without a reason it removes the
@@ -292,8 +290,7 @@ func (o Operator) refuse(ctx context.Context, w *work, into string, why error) e
 		refused = &worktree.Refused{Why: strings.ReplaceAll(why.Error(), "\n", "; "), Into: into, At: o.Minter.Now()}
 	}
 	err := w.store.SetRefused(ctx, w.tree, refused)
-	var unknown *worktree.UnknownError
-	if err == nil || errors.As(err, &unknown) { // removed meanwhile: there is nothing to merge
+	if err == nil || errors.As(err, new(*worktree.UnknownError)) { // removed meanwhile: there is nothing to merge
 		return why
 	}
 	return errors.Join(why, err)

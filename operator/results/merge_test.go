@@ -242,7 +242,7 @@ func TestDiffAndCompare(t *testing.T) {
 	if r, err := results.Of(m.op).Reviewed(t.Context(), "", "bob"); err != nil || len(r.Uncommitted) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	cs, err := results.Of(m.op).Compare(t.Context(), "", []string{"ann", "bob"}, results.CompareOptions{Check: true})
+	cs, err := results.Of(m.op).Compare(t.Context(), "", []string{"ann", "bob"}, true, results.MergeOptions{})
 	if err != nil || len(cs) != 2 {
 		t.Fatal(cs, err)
 	}
@@ -252,7 +252,7 @@ func TestDiffAndCompare(t *testing.T) {
 	if cs[1].Added != 2 || cs[1].Deleted != 0 {
 		t.Errorf("%+v", cs[1])
 	}
-	_, err = results.Of(m.op).Compare(t.Context(), "", []string{"ann", "nobody"}, results.CompareOptions{})
+	_, err = results.Of(m.op).Compare(t.Context(), "", []string{"ann", "nobody"}, false, results.MergeOptions{})
 	operatortest.Is(t, "one that is not there", err, operator.NotFound, "nobody")
 }
 

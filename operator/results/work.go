@@ -240,11 +240,7 @@ func (w *work) explained(op string, err error) error {
 
 func explained(op string, err error) error {
 	var missing *worktree.BranchError
-	var dirty *worktree.DirtyError
 	var busy *worktree.BusyError
-	var wrong *worktree.MismatchError
-	var gone *worktree.GoneError
-	var moved *worktree.MovedTargetError
 	e := &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 	switch {
 	case err == nil:
@@ -254,21 +250,18 @@ func explained(op string, err error) error {
 		if missing.Missing {
 			e.Kind = operator.NotFound
 		}
-	case errors.As(err, &dirty):
+	case errors.As(err, new(*worktree.DirtyError)):
 		e.Kind, e.Advice = operator.Refused, "commit those files there, or put them away, and merge again"
-	case errors.As(err, &moved):
+	case errors.As(err, new(*worktree.MovedTargetError)):
 		e.Kind, e.Advice = operator.Refused, "merge again"
 	case errors.As(err, &busy):
 		e.Kind, e.Advice = operator.Refused, "finish or abort it first: git -C "+busy.Path+" status"
-	case errors.As(err, &wrong):
+	case errors.As(err, new(*worktree.MismatchError)):
 		e.Kind, e.Advice = operator.Refused, "put the worktree back on its branch"
-	case errors.As(err, &gone):
+	case errors.As(err, new(*worktree.GoneError)):
 		e.Kind, e.Advice = operator.NotFound, "waggle removes both when they hold no change of their own, or after merge; git log of your branch has what was merged"
-	default:
-		var git *worktree.GitError
-		if !errors.As(err, &git) {
-			return err
-		}
+	case !errors.As(err, new(*worktree.GitError)):
+		return err
 	}
 	return e
 }

@@ -31,8 +31,7 @@ not run.`,
 			if err != nil {
 				return err
 			}
-			co := results.CompareOptions{Check: check, Output: quiet{a}, Note: a.SayNote, Confine: confined(op)}
-			cs, err := results.Of(op).Compare(cmd.Context(), of, args, co)
+			cs, err := results.Of(op).Compare(cmd.Context(), of, args, check, said(a, op, results.MergeOptions{}))
 			if err != nil {
 				return err
 			}

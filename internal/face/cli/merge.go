@@ -19,9 +19,14 @@ import (
 	"waggle/spawn"
 )
 
+// mergeFlags are the flags of merge.
+type mergeFlags struct {
+	results.MergeOptions
+	squash, rebase, plan, goOn, abort bool
+}
+
 func mergeCmd(a *app.App) *cobra.Command {
-	var mo results.MergeOptions
-	var squash, rebase, plan, goOn, abort bool
+	var m mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge [NAME]",
 		Short: "Merge a member's work into a branch, and remove its worktree",
@@ -54,51 +59,69 @@ failed check or a conflict; with --plan {"team","member","branch","into","how","
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case goOn && abort:
+			case m.goOn && m.abort:
 				return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "give --continue or --abort, not both"}
-			case goOn || abort:
+			case m.goOn || m.abort:
 				for _, f := range []string{"into", "squash", "rebase", "keep", "message", "plan"} {
 					if cmd.Flags().Changed(f) {
 						return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "the merge that was interrupted has its settings: --" + f + " changes none of them"}
 					}
 				}
-				return endMerge(cmd.Context(), a, append(args, "")[0], mo, abort)
 			case len(args) == 0:
 				return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "name the member whose work is to be merged"}
-			case squash && rebase:
+			case m.squash && m.rebase:
 				return &operator.Error{Kind: operator.Usage, Op: "merge", Msg: "give --squash or --rebase, not both"}
-			case squash:
-				mo.How = results.HowSquash
-			case rebase:
-				mo.How = results.HowRebase
+			case m.squash:
+				m.How = results.HowSquash
+			case m.rebase:
+				m.How = results.HowRebase
 			}
-			if plan {
-				return planMerge(cmd.Context(), a, args[0], mo)
-			}
-			return merge(cmd.Context(), a, args[0], mo)
+			return merge(cmd.Context(), a, append(args, "")[0], m)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&mo.Into, "into", "", "the branch to merge into (default: the one that the worktree was made from)")
-	f.BoolVar(&squash, "squash", false, "as one commit")
-	f.BoolVar(&rebase, "rebase", false, "as commits on top of the branch, without a merge commit")
-	f.BoolVar(&mo.Keep, "keep", false, "keep the worktree, its branch and the member")
-	f.BoolVar(&goOn, "continue", false, "finish a merge that was interrupted")
-	f.BoolVar(&abort, "abort", false, "take back a merge that was interrupted")
-	f.StringVarP(&mo.Message, "message", "m", "", "the message of the commits that are made (default: the member's newest task)")
-	a.GraceFlag(cmd, &mo.Grace, "time for the member to end by itself")
-	app.PlanFlag(cmd, &plan, "show what would be merged, without trying it, and change nothing")
+	f.StringVar(&m.Into, "into", "", "the branch to merge into (default: the one that the worktree was made from)")
+	f.BoolVar(&m.squash, "squash", false, "as one commit")
+	f.BoolVar(&m.rebase, "rebase", false, "as commits on top of the branch, without a merge commit")
+	f.BoolVar(&m.Keep, "keep", false, "keep the worktree, its branch and the member")
+	f.BoolVar(&m.goOn, "continue", false, "finish a merge that was interrupted")
+	f.BoolVar(&m.abort, "abort", false, "take back a merge that was interrupted")
+	f.StringVarP(&m.Message, "message", "m", "", "the message of the commits that are made (default: the member's newest task)")
+	a.GraceFlag(cmd, &m.Grace, "time for the member to end by itself")
+	app.PlanFlag(cmd, &m.plan, "show what would be merged, without trying it, and change nothing")
 	return cmd
 }
 
-func merge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
+// merge merges, or does what the flags say instead: it shows the plan, or finishes or takes back what was interrupted.
+func merge(ctx context.Context, a *app.App, member string, f mergeFlags) error {
 	op, of, err := takenFrom(ctx, a, member)
 	if err != nil {
 		return err
 	}
-	mo = said(a, op, mo)
-	m, err := results.Of(op).Merge(ctx, of, member, mo)
-	return giveMerged(a, m, err)
+	mo := said(a, op, f.MergeOptions)
+	var m *results.Merged
+	switch {
+	case f.plan:
+		p, err := results.Of(op).PlanMerge(ctx, of, member, mo)
+		if err != nil {
+			return err
+		}
+		return a.Give(resultview.MergePlan(p), resultview.MergePlanPage(p))
+	case f.abort:
+		back, err := results.Of(op).AbortMerge(ctx, of, member, mo)
+		if back == nil {
+			return err
+		}
+		return errors.Join(err, a.Give(back, resultview.AbortedPage(back)))
+	case f.goOn:
+		m, err = results.Of(op).ContinueMerge(ctx, of, member, mo)
+	default:
+		m, err = results.Of(op).Merge(ctx, of, member, mo)
+	}
+	if m == nil {
+		return err
+	}
+	return errors.Join(err, a.Give(m, resultview.MergedPage(m)))
 }
 
 // takenFrom names the team whose member's work is taken: that of --team, else the one that has or had the member. member
@@ -115,43 +138,6 @@ func takenFrom(ctx context.Context, a *app.App, member string) (operator.Operato
 func said(a *app.App, op operator.Operator, mo results.MergeOptions) results.MergeOptions {
 	mo.Note, mo.Output, mo.Confine = a.SayNote, quiet{a}, confined(op)
 	return mo
-}
-
-func giveMerged(a *app.App, m *results.Merged, err error) error {
-	if m == nil {
-		return err
-	}
-	return errors.Join(err, a.Give(m, resultview.MergedPage(m)))
-}
-
-// endMerge finishes or takes back a merge that was interrupted.
-func endMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions, abort bool) error {
-	op, of, err := takenFrom(ctx, a, member)
-	if err != nil {
-		return err
-	}
-	mo = said(a, op, mo)
-	if !abort {
-		m, err := results.Of(op).ContinueMerge(ctx, of, member, mo)
-		return giveMerged(a, m, err)
-	}
-	back, err := results.Of(op).AbortMerge(ctx, of, member, mo)
-	if back == nil {
-		return err
-	}
-	return errors.Join(err, a.Give(back, resultview.AbortedPage(back)))
-}
-
-func planMerge(ctx context.Context, a *app.App, member string, mo results.MergeOptions) error {
-	op, of, err := takenFrom(ctx, a, member)
-	if err != nil {
-		return err
-	}
-	m, err := results.Of(op).PlanMerge(ctx, of, member, mo)
-	if err != nil {
-		return err
-	}
-	return a.Give(resultview.MergePlan(m), resultview.MergePlanPage(m))
 }
 
 // quiet writes what a command that waggle runs says to stderr, as visible text.
