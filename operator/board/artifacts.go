@@ -50,30 +50,24 @@ func (o Operator) desks(ctx context.Context, name protocol.TeamName, member prot
 	if err != nil {
 		return nil, nil, err
 	}
-	names, err := b.desks(member)
-	return b, names, err
-}
-
-func (b *board) desks(member protocol.MemberName) ([]protocol.MemberName, error) {
-	if b.list == nil {
-		if member != "" {
-			return nil, &team.NotFoundError{What: "member", Name: string(member)}
+	var all []protocol.MemberName
+	if b.list != nil {
+		if all, err = b.list.Members(); err != nil {
+			return nil, nil, err
 		}
-		return nil, nil
 	}
-	all, err := b.list.Members()
-	if err != nil || member == "" {
-		return all, err
+	if member == "" {
+		return b, all, nil
 	}
 	i := slices.IndexFunc(all, func(n protocol.MemberName) bool { return protocol.SameName(n, member) })
 	if i < 0 {
-		e := &team.NotFoundError{What: "member", Name: string(member)}
-		if b.cfg != nil {
-			e.Near = b.cfg.Near(string(member))
+		missing := &team.NotFoundError{What: "member", Name: string(member)}
+		if b.list != nil && b.cfg != nil {
+			missing.Near = b.cfg.Near(string(member))
 		}
-		return nil, e
+		return nil, nil, missing
 	}
-	return all[i : i+1], nil
+	return b, all[i : i+1], nil
 }
 
 // OpenArtifact opens one file of a member by the path that Artifacts gives it.

@@ -177,9 +177,7 @@ func (o Operator) Tasks(ctx context.Context, name protocol.TeamName, all bool) (
 	}
 	states := States(b.lead(), tasks)
 	for _, t := range shown {
-		v := b.view(t, task.Blocked(t, tasks))
-		v.State = states[t.ID]
-		l.Tasks = append(l.Tasks, v)
+		l.Tasks = append(l.Tasks, b.view(t, task.Blocked(t, tasks), states[t.ID]))
 	}
 	return l, nil
 }
@@ -220,9 +218,8 @@ func (o Operator) Task(ctx context.Context, name protocol.TeamName, id task.ID) 
 // ids is a list that is never null.
 func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
-func (b *board) view(t task.Task, waits []task.ID) TaskView {
+func (b *board) view(t task.Task, waits []task.ID, state TaskState) TaskView {
 	t.Owner = lastOwner(b.lead(), t)
-	state := States(b.lead(), []task.Task{t})[t.ID]
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, State: state, BlockedBy: ids(t.BlockedBy),
 		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: b.note(t)}
 }
@@ -233,16 +230,13 @@ func (b *board) viewNow(ctx context.Context, t task.Task) (TaskView, error) {
 	if err != nil {
 		return TaskView{}, b.explain(ctx, err)
 	}
-	v := b.view(t, waits)
-	if len(waits) == 0 || b.s == nil {
-		return v, nil
+	tasks := []task.Task{t}
+	if len(waits) > 0 && b.s != nil {
+		if tasks, _, err = b.list.All(ctx); err != nil {
+			return TaskView{}, b.explain(ctx, err)
+		}
 	}
-	tasks, _, err := b.list.All(ctx)
-	if err != nil {
-		return TaskView{}, b.explain(ctx, err)
-	}
-	v.State = States(b.lead(), tasks)[t.ID]
-	return v, nil
+	return b.view(t, waits, States(b.lead(), tasks)[t.ID]), nil
 }
 
 // lead is the fold of the leader's journal, nil for a team that waggle does not lead.
@@ -373,9 +367,8 @@ func (b *board) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		e := &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Next: operator.NextListTasks.With(), Err: err}
-		e.Near = b.near(ctx)
-		return e
+		return &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Next: operator.NextListTasks.With(),
+			Near: b.near(ctx), Err: err}
 	case errors.As(err, &state):
 		return b.refusal(state)
 	}

@@ -72,11 +72,9 @@ func (o Operator) AddTask(ctx context.Context, name protocol.TeamName, n NewTask
 	if err != nil {
 		return nil, err
 	}
+	var owner *team.Member
 	if n.Owner != "" { // before there is a task
-		if _, err := b.member(n.Owner); err != nil {
-			return nil, err
-		}
-		if err := o.guardBoard(ctx, b); err != nil {
+		if owner, err = o.owner(ctx, b, n.Owner); err != nil {
 			return nil, err
 		}
 	}
@@ -84,19 +82,19 @@ func (o Operator) AddTask(ctx context.Context, name protocol.TeamName, n NewTask
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}
-	r := &TaskResult{Changed: true}
-	if n.Owner != "" {
-		if n.Typed && o.Role() == policy.RoleOperator {
-			n.Terms.typed = record.HashText(n.Description)
-		}
-		if r, err = o.assign(ctx, b, t, n.Owner, n.Terms); err != nil {
-			return &TaskResult{Task: TaskView{ID: t.ID}}, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
-		}
-		r.Changed = true
-		return r, nil
+	if owner == nil {
+		v, err := b.viewNow(ctx, t)
+		return &TaskResult{Task: v, Changed: true}, err
 	}
-	r.Task, err = b.viewNow(ctx, t)
-	return r, err
+	if n.Typed && o.Role() == policy.RoleOperator {
+		n.Terms.typed = record.HashText(n.Description)
+	}
+	r, err := o.assign(ctx, b, t, owner, n.Terms)
+	if err != nil {
+		return &TaskResult{Task: TaskView{ID: t.ID}}, fmt.Errorf("task %s was made and has no owner: %w", t.ID, err)
+	}
+	r.Changed = true
+	return r, nil
 }
 
 // guardBoard refuses a member's process that calls what only the operator may do.
@@ -107,8 +105,8 @@ func (o Operator) guardBoard(ctx context.Context, b *board) error {
 	return o.Guard(ctx, b.s, b.op)
 }
 
-// member finds the member that shall own a task.
-func (b *board) member(name protocol.MemberName) (*team.Member, error) {
+// owner finds the member that shall own a task, and refuses as guardBoard does.
+func (o Operator) owner(ctx context.Context, b *board, name protocol.MemberName) (*team.Member, error) {
 	if b.cfg == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
 	}
@@ -116,7 +114,7 @@ func (b *board) member(name protocol.MemberName) (*team.Member, error) {
 	if !ok || m.Gone() {
 		return nil, &team.NotFoundError{What: "member", Name: string(name), Near: b.cfg.Near(string(name))}
 	}
-	return m, nil
+	return m, o.guardBoard(ctx, b)
 }
 
 // AssignTask makes a member the owner of a task. For a member that waggle runs it appends an order
@@ -129,10 +127,8 @@ func (o Operator) AssignTask(ctx context.Context, name protocol.TeamName, id tas
 	if err != nil {
 		return nil, err
 	}
-	if _, err := b.member(owner); err != nil {
-		return nil, err
-	}
-	if err := o.guardBoard(ctx, b); err != nil {
+	m, err := o.owner(ctx, b, owner)
+	if err != nil {
 		return nil, err
 	}
 	if b.s != nil {
@@ -144,15 +140,11 @@ func (o Operator) AssignTask(ctx context.Context, name protocol.TeamName, id tas
 	if err != nil {
 		return nil, err
 	}
-	return o.assign(ctx, b, t, owner, terms)
+	return o.assign(ctx, b, t, m, terms)
 }
 
 // assign gives a task that was read just now to a member.
-func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner protocol.MemberName, terms Terms) (*TaskResult, error) {
-	m, err := b.member(owner)
-	if err != nil {
-		return nil, err
-	}
+func (o Operator) assign(ctx context.Context, b *board, seen task.Task, m *team.Member, terms Terms) (*TaskResult, error) {
 	if seen.Status == task.Completed {
 		return nil, b.refusal(&task.StateError{ID: seen.ID, Status: seen.Status, Owner: seen.Owner, Why: task.AlreadyResolved})
 	}
@@ -185,19 +177,15 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner pr
 		r.Changed, r.Ordered = r.Changed || ordered, ordered && b.runs(m.Name)
 	case news != nil && (b.s == nil || m.Name != protocol.Lead):
 		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, by); err != nil {
-			_, _, uerr := b.list.Handover(ctx, t, protocol.MemberName(seen.Owner), by, o.Minter.Now())
-			return nil, fmt.Errorf("task %s was not assigned: the message to %s failed: %w", t.ID, m.Name, errorsOf(err, uerr))
+			err = fmt.Errorf("task %s was not assigned: the message to %s failed: %w", t.ID, m.Name, err)
+			if _, _, uerr := b.list.Handover(ctx, t, protocol.MemberName(seen.Owner), by, o.Minter.Now()); uerr != nil {
+				err = fmt.Errorf("%w; and the board still names the new owner: %w", err, uerr)
+			}
+			return nil, err
 		}
 	}
 	r.Task, err = b.viewNow(ctx, t)
 	return r, err
-}
-
-func errorsOf(err, undo error) error {
-	if undo == nil {
-		return err
-	}
-	return fmt.Errorf("%w; and the board still names the new owner: %w", err, undo)
 }
 
 // ours returns the member in the leader's journal, nil when it has no journal of waggle.
