@@ -26,7 +26,6 @@ type Facts struct {
 	Ceiling *record.Ceiling
 
 	allowed []string        // rules by which the settings of Claude Code allow shell commands here, the first of them
-	files   map[string]bool // those of marks that Dir has
 	builds  map[string]bool // the files of languages that Dir has, or a directory below it
 	commits bool            // it is in a git repository with a commit, so that members can have worktrees
 }
@@ -50,13 +49,9 @@ var marks = []string{"go.mod", "package.json", "pyproject.toml", "requirements.t
 
 // Look looks at a directory and at the PATH of members' processes.
 func Look(dir string, environ []string) Facts {
-	f := Facts{Dir: dir, files: map[string]bool{}, builds: map[string]bool{}}
+	f := Facts{Dir: dir, builds: map[string]bool{}}
 	if top := gitdir.Top(dir); top != "" {
 		f.commits = gitdir.HasCommit(gitdir.Of(top))
-	}
-	for _, name := range marks {
-		_, err := os.Stat(filepath.Join(dir, name))
-		f.files[name] = err == nil
 	}
 	room := mostModules
 	f.findBuilds(dir, deepest, &room)
@@ -89,7 +84,10 @@ func allowedShell(dir string, environ []string) (rules []string) {
 
 // has reports whether the directory has one of some files.
 func (f Facts) has(names ...string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return f.files[n] })
+	return slices.ContainsFunc(names, func(n string) bool {
+		_, err := os.Stat(filepath.Join(f.Dir, n))
+		return err == nil
+	})
 }
 
 // python are the files of a Python project.

@@ -51,9 +51,8 @@ func Team(s *operator.State, accepted *teamfile.File, dir string) (string, error
 		return "", err
 	}
 	doc = append(doc, yaml.MapItem{Key: "members", Value: members})
-	if tasks := w.tasks(); len(tasks) > 0 {
-		doc = append(doc, yaml.MapItem{Key: "tasks", Value: tasks})
-	}
+	tasks := w.tasks()
+	doc = with(doc, "tasks", tasks, len(tasks) > 0)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# What team %s amounts to.\n", s.Team)
 	w.otherChecks(&b, value(doc, "check"))
@@ -81,10 +80,8 @@ func value(m yaml.MapSlice, key string) any {
 
 // kept is a key of the accepted file as it stands there.
 func (w *writing) kept(key string) yaml.MapSlice {
-	if v := value(w.old, key); v != nil {
-		return yaml.MapSlice{{Key: key, Value: v}}
-	}
-	return nil
+	v := value(w.old, key)
+	return with(nil, key, v, v != nil)
 }
 
 // check is what must succeed before work is merged.
@@ -169,20 +166,20 @@ func bounded(y yaml.MapSlice, l *record.Limit) yaml.MapSlice {
 	case at < 0:
 		at, y = len(y), append(y, yaml.MapItem{Key: "budget"})
 	}
-	b := yaml.MapSlice{}
-	if l.CostMicros%1e6 != 0 {
-		b = append(b, yaml.MapItem{Key: "usd", Value: float64(l.CostMicros) / 1e6})
-	} else if l.CostMicros > 0 {
-		b = append(b, yaml.MapItem{Key: "usd", Value: l.CostMicros / 1e6})
-	}
-	if l.Tokens > 0 {
-		b = append(b, yaml.MapItem{Key: "tokens", Value: l.Tokens})
-	}
-	if l.Turns > 0 {
-		b = append(b, yaml.MapItem{Key: "turns", Value: l.Turns})
-	}
-	y[at].Value = b
+	part := l.CostMicros%1e6 != 0
+	b := with(yaml.MapSlice{}, "usd", float64(l.CostMicros)/1e6, part)
+	b = with(b, "usd", l.CostMicros/1e6, !part && l.CostMicros > 0)
+	b = with(b, "tokens", l.Tokens, l.Tokens > 0)
+	y[at].Value = with(b, "turns", l.Turns, l.Turns > 0)
 	return y
+}
+
+// with is a mapping with a further key, where that says something.
+func with(y yaml.MapSlice, key string, v any, says bool) yaml.MapSlice {
+	if !says {
+		return y
+	}
+	return append(y, yaml.MapItem{Key: key, Value: v})
 }
 
 func (w *writing) lead() any {
@@ -199,9 +196,8 @@ func (w *writing) lead() any {
 func (w *writing) decide() yaml.MapSlice {
 	d := yaml.MapSlice{}
 	for _, g := range []policy.Gate{policy.GateTool, policy.GatePlan, policy.GateNetwork, policy.GateQuestion} {
-		if by := w.s.Lead.Policy.Decide[g]; by != "" {
-			d = append(d, yaml.MapItem{Key: string(g), Value: string(by)})
-		}
+		by := w.s.Lead.Policy.Decide[g]
+		d = with(d, string(g), string(by), by != "")
 	}
 	return d
 }
@@ -213,19 +209,13 @@ func (w *writing) policy() yaml.MapSlice {
 		key   string
 		rules []policy.Rule
 	}{{"allow", now.Policy.Allow}, {"deny", now.Policy.Deny}} {
-		if len(l.rules) == 0 {
-			continue
-		}
 		var texts []string
 		for _, r := range l.rules {
 			texts = append(texts, r.String())
 		}
-		p = append(p, yaml.MapItem{Key: l.key, Value: texts})
+		p = with(p, l.key, texts, len(texts) > 0)
 	}
-	if now.Sandboxed {
-		p = append(p, yaml.MapItem{Key: "sandboxed", Value: "allow"})
-	}
-	return p
+	return with(p, "sandboxed", "allow", now.Sandboxed)
 }
 
 // members are those of the accepted file that are present or lead, as they stand there, and those
@@ -239,8 +229,8 @@ func (w *writing) members() ([]any, error) {
 			continue
 		}
 		name, _ := value(m, "name").(string)
-		_, present := w.live(protocol.MemberName(name))
-		if present || name == w.lead() {
+		present, ok := w.s.Lead.Member(protocol.MemberName(name))
+		if ok && present.Left == nil || name == w.lead() {
 			list, w.names[protocol.MemberName(name)] = append(list, w.ofMember(m, protocol.MemberName(name))), true
 		}
 	}
@@ -257,19 +247,10 @@ func (w *writing) members() ([]any, error) {
 	return list, nil
 }
 
-func (w *writing) live(name protocol.MemberName) (*control.Member, bool) {
-	m, ok := w.s.Lead.Member(name)
-	return m, ok && m.Left == nil
-}
-
 // member is one that was started beside the file.
 func (w *writing) member(m *control.Member) (yaml.MapSlice, error) {
 	y := yaml.MapSlice{{Key: "name", Value: string(m.Name)}, {Key: "agent", Value: m.Agent}}
-	add := func(key string, v any, is bool) {
-		if is {
-			y = append(y, yaml.MapItem{Key: key, Value: v})
-		}
-	}
+	add := func(key string, v any, says bool) { y = with(y, key, v, says) }
 	cwd := m.Cwd
 	if m.Worktree != nil {
 		below, err := filepath.Rel(m.Worktree.Path, m.Cwd)
@@ -350,16 +331,9 @@ func (w *writing) worktreeOf(m *control.Member) any {
 
 // mapping is {copy, link, setup} of a preparation.
 func mapping(p *record.Preparation) yaml.MapSlice {
-	y := yaml.MapSlice{}
-	for _, l := range []struct {
-		key  string
-		list []string
-	}{{"copy", p.Copy}, {"link", p.Link}, {"setup", p.Setup}} {
-		if len(l.list) > 0 {
-			y = append(y, yaml.MapItem{Key: l.key, Value: l.list})
-		}
-	}
-	return y
+	y := with(yaml.MapSlice{}, "copy", p.Copy, len(p.Copy) > 0)
+	y = with(y, "link", p.Link, len(p.Link) > 0)
+	return with(y, "setup", p.Setup, len(p.Setup) > 0)
 }
 
 // unmarshal reads the settings of a member's agent, which may be empty.
@@ -404,19 +378,10 @@ func (w *writing) tasks() (list []any) {
 		}
 		subjects[subject] = true
 		y := yaml.MapSlice{{Key: "subject", Value: subject}, {Key: "owner", Value: string(m.Name)}}
-		if t.Instructions != "" {
-			y = append(y, yaml.MapItem{Key: "instructions", Value: strings.TrimRight(t.Instructions, "\n")})
-		}
-		if t.TimeoutMS > 0 {
-			y = append(y, yaml.MapItem{Key: "timeout", Value: (time.Duration(t.TimeoutMS) * time.Millisecond).String()})
-		}
-		if t.Cwd != "" {
-			y = append(y, yaml.MapItem{Key: "cwd", Value: t.Cwd})
-		}
-		if t.Check != nil {
-			y = append(y, yaml.MapItem{Key: "check", Value: checkValue(t.Check)})
-		}
-		list = append(list, y)
+		y = with(y, "instructions", strings.TrimRight(t.Instructions, "\n"), t.Instructions != "")
+		y = with(y, "timeout", (time.Duration(t.TimeoutMS) * time.Millisecond).String(), t.TimeoutMS > 0)
+		y = with(y, "cwd", t.Cwd, t.Cwd != "")
+		list = append(list, with(y, "check", checkValue(t.Check), t.Check != nil))
 	}
 	return list
 }

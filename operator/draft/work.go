@@ -107,7 +107,7 @@ func (f Facts) node() []string {
 	}
 	manager, rules := "npm", []string{}
 	for _, lock := range []struct{ file, manager string }{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
-		if _, err := os.Stat(filepath.Join(f.Dir, lock.file)); err == nil {
+		if f.has(lock.file) {
 			manager = lock.manager
 		}
 	}
@@ -115,7 +115,7 @@ func (f Facts) node() []string {
 		rules = append(rules, manager+" test", manager+" test --:*")
 	} else {
 		rules = append(rules, "npm test --:*")
-		if _, err := os.Stat(filepath.Join(f.Dir, "package-lock.json")); err == nil {
+		if f.has("package-lock.json") {
 			rules = append(rules, "npm ci") // what the lock file names, and a new worktree lacks
 		}
 	}
@@ -136,11 +136,10 @@ func (f Facts) node() []string {
 func (f Facts) pythonTools() (tools []string) {
 	lines := strings.Split(string(f.read("pyproject.toml")), "\n")
 	for _, t := range []struct{ name, file string }{{"ruff", "ruff.toml"}, {"mypy", "mypy.ini"}, {"black", ""}, {"isort", ""}, {"pyright", "pyrightconfig.json"}} {
-		_, err := os.Stat(filepath.Join(f.Dir, t.file))
 		set := slices.ContainsFunc(lines, func(l string) bool {
 			return strings.HasPrefix(l, "[tool."+t.name+"]") || strings.HasPrefix(l, "[tool."+t.name+".")
 		})
-		if set || t.file != "" && err == nil {
+		if set || t.file != "" && f.has(t.file) {
 			tools = append(tools, t.name)
 		}
 	}
