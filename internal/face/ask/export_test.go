@@ -27,8 +27,8 @@ func (p *Play) paint(s string) time.Time {
 	p.Out.WriteString(s)
 	return p.now
 }
-func (p *Play) drop() bool                 { p.Drops++; return false }
-func (p *Play) size() (cols, rows int)     { return p.Cols, p.Rows }
+func (p *Play) drop() bool             { p.Drops++; return false }
+func (p *Play) size() (cols, rows int) { return p.Cols, p.Rows }
 
 // Ask opens a question; the function returns its answer, when there is one.
 func (p *Play) Ask(q Prompt) (answer func() (Answer, bool), withdraw func(why string)) {

@@ -5,8 +5,7 @@
 //
 //	b := bridge.New(bridge.Options{Desk: desk, Token: token})
 //	server := &http.Server{Handler: b}
-//	go b.run(ctx, nudges) // without it nothing is pushed
-//	err := server.Serve(loopback)
+//	err := server.Serve(loopback) // and b.Nudge whenever the team changes: without it nothing is pushed
 //
 // A client with the token acts as the operator, as in any other face, so the token is in a private
 // file. Web pages are refused, also with the token: a request with an Origin that was not allowed,
@@ -114,22 +113,6 @@ func New(o Options) *Bridge {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Bridge{o: o, conns: map[*conn]bool{}}
-}
-
-// run makes every connection read the team again whenever nudges has a value. It returns when
-// nudges is closed or ctx ends.
-func (b *Bridge) run(ctx context.Context, nudges <-chan struct{}) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case _, ok := <-nudges:
-			if !ok {
-				return
-			}
-			b.Nudge()
-		}
-	}
 }
 
 // Nudge makes every editor's connection read the team again.

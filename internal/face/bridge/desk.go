@@ -10,9 +10,7 @@ import (
 	"waggle/protocol"
 )
 
-// at is an operator's desk for one team.
-func at(op operator.Operator, team protocol.TeamName) Desk { return desk{op, team} }
-
+// desk is an operator's Desk for one team.
 type desk struct {
 	op   operator.Operator
 	team protocol.TeamName

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -37,14 +36,12 @@ type Endpoint struct {
 // ServeOptions are the settings of Serve.
 type ServeOptions struct {
 	// Listen is a loopback address; "" takes a free port of 127.0.0.1.
-	Listen  string
-	Origins []string
-	// Explain gives an error its number and what to do next, as the command line does.
-	Explain func(error) (code int, hint string)
-	Rand    io.Reader // for the token
-	Log     *slog.Logger
+	Listen string
+	Rand   io.Reader // for the token
 	// Ready is told once editors can connect.
 	Ready func(Endpoint)
+	// Options are those of the bridge, whose Desk and Token Serve sets.
+	Options
 }
 
 // closeWait is how long Serve waits for answers that are being given.
@@ -78,12 +75,8 @@ func Serve(ctx context.Context, op operator.Operator, team protocol.TeamName, o 
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
-	b := New(Options{Desk: at(op, team), Token: e.Token, Origins: o.Origins, Explain: o.Explain, Log: o.Log})
-	return b.serve(ctx, listener, append(op.Boxes(team).Dirs(), dir.Bridges(), dir.LeaderJournal()), func() {
-		if o.Ready != nil {
-			o.Ready(e)
-		}
-	})
+	o.Desk, o.Token = desk{op, team}, e.Token
+	return New(o.Options).serve(ctx, listener, append(op.Boxes(team).Dirs(), dir.Bridges(), dir.LeaderJournal()), func() { o.Ready(e) })
 }
 
 // serve serves the listener, reads the team again whenever one of the directories changes, and
@@ -97,7 +90,11 @@ func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string
 	if err != nil {
 		return errors.Join(fmt.Errorf("bridge: %w", err), listener.Close())
 	}
-	wg.Go(func() { b.run(ctx, nudges) })
+	wg.Go(func() {
+		for range nudges {
+			b.Nudge()
+		}
+	})
 	server := &http.Server{Handler: b, ReadHeaderTimeout: helloWait, IdleTimeout: helloWait, ConnState: transport.Impatient(), BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	wg.Go(func() { done <- server.Serve(listener) })

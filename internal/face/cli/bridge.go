@@ -35,7 +35,7 @@ A program that has the token acts as the operator. The token is in a private fil
 				return sayEndpoint(a, e)
 			}
 			var said error
-			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Explain: app.Explain, Rand: a.Rand, Log: op.Log,
+			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Rand: a.Rand, Options: bridge.Options{Origins: origins, Explain: app.Explain, Log: op.Log},
 				Ready: func(e bridge.Endpoint) {
 					a.Talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
 					if a.Flags.JSON {

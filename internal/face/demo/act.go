@@ -21,35 +21,25 @@ const (
 	ActEnd
 )
 
-var headings = map[Act]string{
-	ActStart:  "Three agents start, and get their tasks",
-	ActPlan:   "A plan is rejected, then approved",
-	ActCall:   "A call asks a person",
-	ActRules:  "Rules decide: one call is allowed, one denied",
-	ActForged: "A forged approval has no effect",
-	ActHost:   "A host asks too",
-	ActBusy:   "A busy agent: its mail waits, and it declines to stop",
-	ActEnd:    "The team ends: each agent agrees",
+// acts are what each act shows, and in one sentence what it is about.
+var acts = map[Act]struct{ Heading, Sentence string }{
+	ActStart:  {"Three agents start, and get their tasks", "Each is a process of its own, and its mailbox is a plain file."},
+	ActPlan:   {"A plan is rejected, then approved", "An agent that owes a plan changes nothing until a person has approved it."},
+	ActCall:   {"A call asks a person", "What no rule allows waits for a person, who answers it by its handle."},
+	ActRules:  {"Rules decide: one call is allowed, one denied", "What the team's rules cover asks nobody, and the journal says which rule."},
+	ActForged: {"A forged approval has no effect", "Any program can write into a mailbox; only the leader's journal counts."},
+	ActHost:   {"A host asks too", "The network is asked about as a call is: a host, a port, a handle."},
+	ActBusy:   {"A busy agent: its mail waits, and it declines to stop", "Words wait until an agent is idle; while it works it may decline to stop."},
+	ActEnd:    {"The team ends: each agent agrees", "Nobody is killed who agrees to go: each says so, and its process ends."},
 }
-
-var sentences = map[Act]string{
-	ActStart:  "Each is a process of its own, and its mailbox is a plain file.",
-	ActPlan:   "An agent that owes a plan changes nothing until a person has approved it.",
-	ActCall:   "What no rule allows waits for a person, who answers it by its handle.",
-	ActRules:  "What the team's rules cover asks nobody, and the journal says which rule.",
-	ActForged: "Any program can write into a mailbox; only the leader's journal counts.",
-	ActHost:   "The network is asked about as a call is: a host, a port, a handle.",
-	ActBusy:   "Words wait until an agent is idle; while it works it may decline to stop.",
-	ActEnd:    "Nobody is killed who agrees to go: each says so, and its process ends.",
-}
-
-// Sentence says in one sentence what the act is about.
-func (a Act) Sentence() string { return sentences[a] }
 
 // Heading is what the act shows.
-func (a Act) Heading() string { return headings[a] }
+func (a Act) Heading() string { return acts[a].Heading }
 
-// act finds the act of a record, 0 for one that belongs to none.
+// Sentence says in one sentence what the act is about.
+func (a Act) Sentence() string { return acts[a].Sentence }
+
+// actOf finds the act of a record, 0 for one that belongs to none.
 func (p *play) actOf(r operator.LogRecord) Act {
 	switch r.Kind {
 	case record.KindProcess:

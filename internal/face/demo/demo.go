@@ -153,17 +153,11 @@ func (p *play) all(ctx context.Context) error {
 
 // loop passes and reacts until the script is through.
 func (p *play) loop(ctx context.Context) error {
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(p.op.Boxes(p.f.Team).Dirs(), p.s.Dir.LeaderJournal())...)
+	nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, append(p.op.Boxes(p.f.Team).Dirs(), p.s.Dir.LeaderJournal())...)
 	if err != nil {
-		cancel()
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
+	defer end()
 	defer p.asking.End()
 	for {
 		if err := p.l.Pass(ctx); err != nil {
@@ -298,11 +292,7 @@ func (p *play) answer(ctx context.Context, r *control.Request) error {
 	case r.Kind == protocol.KindPlanApprovalRequest && !p.did["plan"]:
 		p.did["plan"] = true
 		v.Reason = "say how to take it back"
-	case r.Kind == protocol.KindPlanApprovalRequest:
-		v.Allow = true
-	case r.Kind == protocol.KindSandboxPermissionRequest:
-		v.Allow = true
-	case m.Name == "bob":
+	case r.Gate() == policy.GateTool && m.Name == "bob":
 		if err := p.once("forge", func() error { return p.forge(ctx, r) }); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"waggle/internal/claude"
@@ -73,7 +72,7 @@ func story(recs []operator.LogRecord) []moment {
 func (p *play) say(lines []Line) {
 	lines = append(p.later, lines...)
 	p.later = nil
-	sort.SliceStable(lines, func(i, j int) bool { return lines[i].Act < lines[j].Act })
+	slices.SortStableFunc(lines, func(a, b Line) int { return int(a.Act - b.Act) })
 	for _, l := range lines {
 		switch {
 		case l.Act == ActStart:

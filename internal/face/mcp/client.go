@@ -162,28 +162,32 @@ func (c *Client) enter(ctx context.Context) (t *turn, leave func(), err error) {
 	return t, sync.OnceFunc(func() { c.change(func() { t.calls-- }) }), err
 }
 
-// Say sends a message.
-func (c *Client) Say(ctx context.Context, to, text, summary string) error {
+// within runs a call in a turn, which does not end by itself meanwhile.
+func within[T any](ctx context.Context, c *Client, call func(*turn) (T, error)) (got T, err error) {
 	t, leave, err := c.enter(ctx)
 	if err != nil {
-		return err
+		return got, err
 	}
 	defer leave()
-	return t.host.Say(ctx, to, text, summary)
+	return call(t)
+}
+
+// Say sends a message.
+func (c *Client) Say(ctx context.Context, to, text, summary string) error {
+	_, err := within(ctx, c, func(t *turn) (none, error) { return none{}, t.host.Say(ctx, to, text, summary) })
+	return err
 }
 
 // Progress reports the progress of the task of the turn to the lead, or sends a message in a turn
 // without a task.
 func (c *Client) Progress(ctx context.Context, phase, message string) error {
-	t, leave, err := c.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if t.work.Task == nil {
-		return t.host.Say(ctx, string(protocol.Lead), message, phase)
-	}
-	return t.host.Progress(ctx, phase, message)
+	_, err := within(ctx, c, func(t *turn) (none, error) {
+		if t.work.Task == nil {
+			return none{}, t.host.Say(ctx, string(protocol.Lead), message, phase)
+		}
+		return none{}, t.host.Progress(ctx, phase, message)
+	})
+	return err
 }
 
 // Ask asks the gate about a call that the client runs itself; the turn lasts until its end is
@@ -217,32 +221,17 @@ func (t *turn) cwd() string {
 
 // Question asks a person in words.
 func (c *Client) Question(ctx context.Context, q agent.Question) (agent.Answers, error) {
-	t, leave, err := c.enter(ctx)
-	if err != nil {
-		return agent.Answers{}, err
-	}
-	defer leave()
-	return t.host.Question(ctx, q)
+	return within(ctx, c, func(t *turn) (agent.Answers, error) { return t.host.Question(ctx, q) })
 }
 
 // Plan requests a decision about a plan.
 func (c *Client) Plan(ctx context.Context, plan string) (agent.Decision, error) {
-	t, leave, err := c.enter(ctx)
-	if err != nil {
-		return agent.Decision{}, err
-	}
-	defer leave()
-	return t.host.Plan(ctx, plan)
+	return within(ctx, c, func(t *turn) (agent.Decision, error) { return t.host.Plan(ctx, plan) })
 }
 
 // Network asks for a host.
 func (c *Client) Network(ctx context.Context, host, reason string) (agent.Decision, error) {
-	t, leave, err := c.enter(ctx)
-	if err != nil {
-		return agent.Decision{}, err
-	}
-	defer leave()
-	return t.host.Network(ctx, host, reason)
+	return within(ctx, c, func(t *turn) (agent.Decision, error) { return t.host.Network(ctx, host, reason) })
 }
 
 // Check ends a turn whose mail the client has read, and one that Client started itself; then it

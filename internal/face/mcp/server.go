@@ -11,7 +11,7 @@ import (
 // Options are the settings of a server.
 type Options struct {
 	Version string       // of this program
-	Log     *slog.Logger // nil: discard. It gets no message bodies
+	Log     *slog.Logger // may be nil. It gets no message bodies
 }
 
 // Server serves one client.
@@ -31,9 +31,6 @@ before any change. End a task with complete_task. After you have lost your conte
 // New makes a server for a seat. It adds the lead's tools when the seat implements Leading and its
 // identity is the lead's.
 func New(seat Seat, o Options) *Server {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	s := &Server{seat: seat}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "waggle", Title: "waggle", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Logger: o.Log, Capabilities: &sdk.ServerCapabilities{}})
