@@ -135,9 +135,7 @@ func runDemo(ctx context.Context, a *app.App, f demoFlags) (err error) {
 		}
 	}
 	if !a.Flags.JSON {
-		for _, text := range wrap(begins(f), s.width) {
-			a.Say("%s", text)
-		}
+		sayLines(a, "", wrap(begins(f), s.width))
 	}
 	res, err := demo.Play(ctx, op, o)
 	kind := operator.KindOf(err)
@@ -175,9 +173,7 @@ func demoEnd(a *app.App, res *demo.Result, lines []demo.Line, dir string, kept b
 	} else {
 		a.Say("\nIts processes have ended, and its files are removed.")
 	}
-	for _, text := range wrap(goOn(a)+":", helpColumns(a)) {
-		a.Say("%s", text)
-	}
+	sayLines(a, "", wrap(goOn(a)+":", helpColumns(a)))
 	a.Say("    waggle new %s", newWords(a)+`"TASK"`)
 	return nil
 }

@@ -74,17 +74,13 @@ func sayHelp(a *app.App, root *cobra.Command, all bool) {
 	if !all {
 		faint("without a command: what needs you, failed, works and is ready; on a terminal the full screen (--plain: as lines)")
 	}
-	listed := map[string]bool{}
-	for _, g := range helpGroups {
+	for i, g := range helpGroups {
 		names := g.first
 		if all {
-			names = append(slices.Clone(g.first), g.more...)
+			names = slices.Concat(g.first, g.more)
 		}
-		for _, n := range append(slices.Clone(g.first), g.more...) {
-			listed[n] = true
-		}
-		if g.title == helpGroups[len(helpGroups)-1].title && all {
-			names = append(names, unlisted(root, listed)...)
+		if all && i == len(helpGroups)-1 {
+			names = append(names, unlisted(root)...)
 		}
 		sayGroup(a, root, g.title, names, width)
 	}
@@ -101,12 +97,15 @@ func sayHelp(a *app.App, root *cobra.Command, all bool) {
 		}
 		sayRow(a, name, f.Usage, width)
 	})
-	for _, l := range codeLines(width) {
-		a.Say("%s", l)
-	}
+	sayLines(a, "", codeLines(width))
 	a.Say("")
-	for _, l := range reflow(transitions, width) {
-		a.Say("%s", l)
+	sayLines(a, "", reflow(transitions, width))
+}
+
+// sayLines prints lines, each behind before.
+func sayLines(a *app.App, before string, lines []string) {
+	for _, l := range lines {
+		a.Say("%s%s", before, l)
 	}
 }
 
@@ -141,9 +140,10 @@ func helpColumns(a *app.App) int {
 const narrowest = 40
 
 // unlisted are the visible commands that no group has.
-func unlisted(root *cobra.Command, listed map[string]bool) (names []string) {
+func unlisted(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
-		if !c.Hidden && !listed[c.Name()] {
+		has := func(g helpGroup) bool { return slices.Contains(g.first, c.Name()) || slices.Contains(g.more, c.Name()) }
+		if !c.Hidden && !slices.ContainsFunc(helpGroups, has) {
 			names = append(names, c.Name())
 		}
 	}

@@ -64,13 +64,9 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 // commandHelp prints the help of one command, within the width of the terminal.
 func commandHelp(a *app.App, cmd *cobra.Command) {
 	width := helpColumns(a)
-	for _, l := range reflow(cmp.Or(strings.TrimSpace(cmd.Long), cmd.Short), width) {
-		a.Say("%s", l)
-	}
+	sayLines(a, "", reflow(cmp.Or(strings.TrimSpace(cmd.Long), cmd.Short), width))
 	a.Say("\n%s", app.Bold("Usage"))
-	for _, l := range wrap(cmd.UseLine(), width-4) {
-		a.Say("  %s", l)
-	}
+	sayLines(a, "  ", wrap(cmd.UseLine(), width-4))
 	if cmd.Example != "" {
 		a.Say("\n%s", app.Bold("Examples"))
 		a.Say("%s", cmd.Example)
@@ -84,7 +80,12 @@ func commandHelp(a *app.App, cmd *cobra.Command) {
 		}
 	}
 	cmd.InitDefaultHelpFlag()
-	sayFlags(a, "Flags", cmd.NonInheritedFlags(), width)
+	a.Say("\n%s", app.Bold("Flags"))
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			sayFlag(a, f, width)
+		}
+	})
 	var names []string
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -92,21 +93,7 @@ func commandHelp(a *app.App, cmd *cobra.Command) {
 		}
 	})
 	a.Say("\n%s", app.Bold("Flags of every command"))
-	for _, l := range wrap(strings.Join(names, " ")+" (waggle help all says what they do)", width-4) {
-		a.Say("  %s", l)
-	}
-}
-
-func sayFlags(a *app.App, title string, fs *pflag.FlagSet, width int) {
-	if !fs.HasAvailableFlags() {
-		return
-	}
-	a.Say("\n%s", app.Bold(title))
-	fs.VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			sayFlag(a, f, width)
-		}
-	})
+	sayLines(a, "  ", wrap(strings.Join(names, " ")+" (waggle help all says what they do)", width-4))
 }
 
 // sayFlag prints one flag: its name, the kind of its value, its usage, and its default where that says

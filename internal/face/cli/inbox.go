@@ -11,14 +11,14 @@ import (
 	"waggle/internal/face/view"
 	"waggle/internal/face/view/page"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/protocol"
 )
 
 func inboxCmd(a *app.App) *cobra.Command {
-	var unread, mark, follow, news, archive, address, prompt, raw bool
+	var in inboxView
+	var follow, address, prompt bool
 	cmd := &cobra.Command{
 		Use:   "inbox [NAME]",
 		Short: "Show a member's messages, by default the lead's; marks nothing",
@@ -38,7 +38,8 @@ request; with --news also "news"; with --follow one entry a line, of several tea
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			member := protocol.Lead
+			b := in
+			b.a, b.member = a, protocol.Lead
 			if len(args) > 0 {
 				to, err := protocol.ParseAddress(args[0])
 				switch {
@@ -47,70 +48,71 @@ request; with --news also "news"; with --follow one entry a line, of several tea
 				case to.Scheme != protocol.SchemeMember:
 					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name"}
 				}
-				member = to.Member
+				b.member = to.Member
 			}
-			if archive && (follow || mark) {
+			if b.archive && (follow || b.mark) {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
 			}
-			if prompt && (follow || archive || news) {
+			if prompt && (follow || b.archive || b.news) {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
 					Advice: "leave out --follow, --archive and --news"}
 			}
-			op, name, err := teamWith(cmd.Context(), a, args, member)
-			if len(args) == 0 && operator.KindOf(err) == operator.Usage && !mark && !prompt {
-				b := inboxView{a: a, op: op, member: member, unread: unread, news: news, archive: archive, raw: raw}
+			var err error
+			b.op, b.team, err = teamWith(cmd.Context(), a, args, b.member)
+			if len(args) == 0 && operator.KindOf(err) == operator.Usage && !b.mark && !prompt {
 				switch {
 				case address:
 					return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-						return addressOf(cmd.Context(), op, name, member)
+						return addressOf(cmd.Context(), op, name, b.member)
 					})
 				case follow:
 					return followAll(cmd.Context(), b)
 				}
-				return allInboxes(cmd.Context(), a, op, b)
+				return allInboxes(cmd.Context(), b)
 			}
 			if err != nil {
 				return err
 			}
-			if op.Reads != nil && (mark || follow || news || address) {
-				return &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: "team " + string(name) + " has ended: nothing arrives there, and what is kept of it stays as it is",
-					Advice: "waggle inbox " + string(member) + " --team " + string(name) + " shows what is kept"}
+			if b.op.Reads != nil && (b.mark || follow || b.news || address) {
+				return &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: "team " + string(b.team) + " has ended: nothing arrives there, and what is kept of it stays as it is",
+					Advice: "waggle inbox " + string(b.member) + " --team " + string(b.team) + " shows what is kept"}
 			}
 			if address {
-				x, err := addressOf(cmd.Context(), op, name, member)
+				x, err := addressOf(cmd.Context(), b.op, b.team, b.member)
 				if err != nil {
 					return err
 				}
 				return a.Give(x.Doc, x.Page)
 			}
-			if news && member != protocol.Lead {
+			if b.news && b.member != protocol.Lead {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members report their status to the lead only"}
 			}
-			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, raw: raw, seen: map[string]bool{}}
-			if prompt {
+			switch {
+			case prompt:
 				return b.prompt(cmd.Context())
-			}
-			if follow {
+			case follow:
+				b.seen = map[string]bool{}
 				return follows(cmd.Context(), &b)
 			}
 			return b.once(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&unread, "unread", false, "only unread messages")
-	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark the shown messages as read")
-	cmd.Flags().BoolVar(&archive, "archive", false, "show the archived messages of the member")
-	cmd.Flags().BoolVar(&raw, "raw", false, "show the text of messages as it is, JSON where it is that")
+	cmd.Flags().BoolVar(&in.unread, "unread", false, "only unread messages")
+	cmd.Flags().BoolVar(&in.mark, "mark-read", false, "mark the shown messages as read")
+	cmd.Flags().BoolVar(&in.archive, "archive", false, "show the archived messages of the member")
+	cmd.Flags().BoolVar(&in.raw, "raw", false, "show the text of messages as it is, JSON where it is that")
 	cmd.Flags().BoolVar(&prompt, "as-prompt", false, "print the unread messages as one message for an agent, a teammate-message block each,\nor nothing when none is unread (with --json a list of {\"type\",\"message\",\"isMeta\"})")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue, and show the messages that arrive (with --json one entry a line)")
 	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which NAME takes messages of other sessions now\n(the lead's: the operator's socket)")
-	cmd.Flags().BoolVar(&news, "news", false, "show of the members' reports only results, failures, the first idle after work,\nand when all are idle; without a leader, record what the members reported first")
+	cmd.Flags().BoolVar(&in.news, "news", false, "show of the members' reports only results, failures, the first idle after work,\nand when all are idle; without a leader, record what the members reported first")
 	return cmd
 }
 
 // allInboxes shows the lead's messages in every team. A team that cannot be read is left out with a
 // note.
-func allInboxes(ctx context.Context, a *app.App, op operator.Operator, b inboxView) error {
-	names, err := op.Names()
+func allInboxes(ctx context.Context, b inboxView) error {
+	a := b.a
+	names, err := b.op.Names()
 	if err != nil {
 		return err
 	}
@@ -163,6 +165,7 @@ func addressOf(ctx context.Context, op operator.Operator, team protocol.TeamName
 	return x, err
 }
 
+// inboxView is a mailbox that is shown, with the flags that say how.
 type inboxView struct {
 	a            *app.App
 	op           operator.Operator
@@ -254,21 +257,15 @@ func followAll(ctx context.Context, b inboxView) error {
 func follows(ctx context.Context, all ...*inboxView) error {
 	ctx, stop := all[0].a.WhileShown(ctx)
 	defer stop()
-	watch, cancel := context.WithCancel(ctx)
 	var dirs []string
 	for _, b := range all {
 		dirs = append(dirs, b.op.Boxes(b.team).Dirs()...)
 	}
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, dirs...)
+	nudges, end, err := operator.Watch(ctx, 0, dirs...)
 	if err != nil {
-		cancel()
 		return err
 	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
+	defer end()
 	for {
 		for _, b := range slices.Clone(all) {
 			err := b.arrived(ctx)

@@ -163,15 +163,7 @@ func Root(a *app.App) *cobra.Command {
 		Short: "Teams of coding agents that a person can trust",
 		Long:  long + "\n" + exitCodes + "\n" + transitions,
 		Args:  unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
-				return err
-			}
-			if plain {
-				return teamcmd.Bare(cmd.Context(), a)
-			}
-			return screenOrPage(cmd.Context(), a)
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return screenOrPage(cmd.Context(), a, plain) },
 	}
 	root.Flags().BoolVar(&plain, "plain", false, "lines of text instead of the full screen, as into a pipe")
 	f := root.PersistentFlags()

@@ -26,8 +26,8 @@ WAGGLE_ARTIFACTS. With PATH, as the list has it, the command prints that file, o
 terminal with control characters as codes. --json: {"artifacts":[{"member","kind","path",
 "size","modified"}]}; kind is artifact, log or status.`,
 		Args: cobra.MaximumNArgs(2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
-			return completeArtifacts(a, cmd, args, p2)
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeArtifacts(a, args), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := protocol.MemberName("")
@@ -94,28 +94,29 @@ func print(a *app.App, r io.Reader) error {
 }
 
 // completeArtifacts offers members that have files, and then their files.
-func completeArtifacts(a *app.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func completeArtifacts(a *app.App, args []string) (out []string) {
 	op, name, err := a.TaskTeam()
 	if err != nil || len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	list, err := task.Open(op.Root.TasksDir(name), name, task.Options{})
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
-	var out []string
 	if len(args) == 0 {
 		names, _ := list.Members()
-		return protocol.Strings(names), cobra.ShellCompDirectiveNoFileComp
+		return protocol.Strings(names)
 	}
-	if who, err := protocol.ParseMember(args[0]); err == nil {
-		files, err := task.Files(list.MemberDir(who))
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		for _, f := range files {
-			out = append(out, f.Path)
-		}
+	who, err := protocol.ParseMember(args[0])
+	if err != nil {
+		return nil
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	files, err := task.Files(list.MemberDir(who))
+	if err != nil {
+		return nil
+	}
+	for _, f := range files {
+		out = append(out, f.Path)
+	}
+	return out
 }

@@ -46,16 +46,10 @@ changes. When a member is done it writes what the member has changed, and asks w
 merge it; c comments on a line of it, s sends the comments.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ended, err := teamcmd.Ended(cmd.Context(), a); ended {
-				return err
-			}
 			if plain && a.CanAsk() {
 				return topPlain(cmd.Context(), a)
 			}
-			if plain {
-				return teamcmd.Bare(cmd.Context(), a)
-			}
-			return screenOrPage(cmd.Context(), a)
+			return screenOrPage(cmd.Context(), a, plain)
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "lines of text, for screen readers")
@@ -83,9 +77,12 @@ func fullScreen(a *app.App) (in, out *os.File, ok bool) {
 }
 
 // screenOrPage shows the full screen on a terminal that can draw it, and then the page of waggle there; else the
-// page alone. A screen that a signal ended leaves none.
-func screenOrPage(ctx context.Context, a *app.App) error {
-	if in, out, ok := fullScreen(a); ok && !a.Flags.JSON {
+// page alone, which is all of plain. A screen that a signal ended leaves none.
+func screenOrPage(ctx context.Context, a *app.App, plain bool) error {
+	if ended, err := teamcmd.Ended(ctx, a); ended {
+		return err
+	}
+	if in, out, ok := fullScreen(a); ok && !plain && !a.Flags.JSON {
 		if err := top(ctx, a, in, out); err != nil || ctx.Err() != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/cli/decidecmd"
+	"waggle/internal/face/cli/teamcmd"
 	"waggle/internal/face/tui"
 	"waggle/internal/face/tui/live"
 	"waggle/internal/face/view"
@@ -38,6 +39,9 @@ type asked struct {
 }
 
 func topPlain(ctx context.Context, a *app.App) error {
+	if ended, err := teamcmd.Ended(ctx, a); ended {
+		return err
+	}
 	op, name, err := topTeam(a)
 	if err != nil {
 		return err
