@@ -36,34 +36,24 @@ func (d *Diff) Lines() (added, deleted int) {
 	return added, deleted
 }
 
+// DiffOptions are the settings of Diff.
+type DiffOptions struct {
+	Turn  int  // what this one turn changed, from 1; those that changed no file do not count. 0: all work
+	Patch bool // with a text that git apply takes: the contents of binary files are in it
+}
+
 // Diff shows what a member changed, committed or not, compared with the commit that its worktree
 // began at. It changes nothing.
-func (o Operator) Diff(ctx context.Context, of, member string) (*Diff, error) {
+func (o Operator) Diff(ctx context.Context, of, member string, do DiffOptions) (*Diff, error) {
 	w, err := o.find(ctx, "diff", of, member)
 	if err != nil {
 		return nil, err
 	}
-	return w.diff(ctx, "diff")
-}
-
-// DiffTurn shows what one turn of a member changed, from 1; those that changed no file do not count.
-func (o Operator) DiffTurn(ctx context.Context, of, member string, turn int) (*Diff, error) {
-	w, err := o.find(ctx, "diff", of, member)
-	if err != nil {
-		return nil, err
+	if do.Patch {
+		w.store.Git = w.store.Git.Patch()
 	}
-	return w.diffTurn(ctx, turn)
-}
-
-// Patch is Diff, or DiffTurn where turn is not 0, with a text that git apply takes: the contents of binary files
-// are in it.
-func (o Operator) Patch(ctx context.Context, of, member string, turn int) (*Diff, error) {
-	w, err := o.find(ctx, "diff", of, member)
-	if err != nil {
-		return nil, err
-	}
-	if w.store.Git = w.store.Git.Patch(); turn > 0 {
-		return w.diffTurn(ctx, turn)
+	if do.Turn > 0 {
+		return w.diffTurn(ctx, do.Turn)
 	}
 	return w.diff(ctx, "diff")
 }

@@ -1,7 +1,7 @@
 // Package results is what becomes of a member's work: it shows what a member changed, merges that
 // into a branch, and makes a pull request of it.
 //
-//	d, err := results.Of(op).Diff(ctx, "api", "bob")        // files and text, uncommitted work included
+//	d, err := results.Of(op).Diff(ctx, "api", "bob", results.DiffOptions{}) // files and text, uncommitted work included
 //	m, err := results.Of(op).Merge(ctx, "api", "bob", results.MergeOptions{})
 //	p, err := results.Of(op).Pull(ctx, "api", "bob", results.PullOptions{})
 //	cs, err := results.Comments(shown, edited)              // what a person wrote between lines of a diff

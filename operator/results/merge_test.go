@@ -235,7 +235,7 @@ func TestDiffAndCompare(t *testing.T) {
 	m.write(ann, "code.txt", "one\ntwo\n")
 	m.git(ann, "commit", "--quiet", "--all", "--message", "more")
 	m.write(bob, "new.txt", "a\nb\n")
-	d, err := results.Of(m.op).Diff(t.Context(), "", "ann")
+	d, err := results.Of(m.op).Diff(t.Context(), "", "ann", results.DiffOptions{})
 	if err != nil || len(d.Files) != 1 || d.Files[0].Path != "code.txt" || len(d.Uncommitted) != 0 || !strings.Contains(d.Text, "+two") {
 		t.Errorf("%+v, %v", d, err)
 	}

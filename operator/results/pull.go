@@ -126,8 +126,12 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 	if po.Draft {
 		args = append(args, "--draft")
 	}
+	body := ""
+	if po.Body != nil {
+		body = po.Body(r)
+	}
 	url.Reset()
-	if err := o.person(ctx, w, po, strings.NewReader(po.Body(r)), &url, gh, args...); err != nil {
+	if err := o.person(ctx, w, po, strings.NewReader(body), &url, gh, args...); err != nil {
 		return err
 	}
 	if lines := strings.Fields(url.String()); len(lines) > 0 {

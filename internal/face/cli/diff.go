@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ import (
 
 func diffCmd(a *app.App) *cobra.Command {
 	var stat bool
-	var turn int
+	var do results.DiffOptions
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a member changed in its worktree",
@@ -41,31 +40,20 @@ larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("turn") && turn < 1 {
+			if cmd.Flags().Changed("turn") && do.Turn < 1 {
 				return &operator.Error{Kind: operator.Usage, Op: "diff", Msg: "turns count from 1"}
 			}
-			d, err := diffOf(cmd.Context(), op, of, args[0], turn, !stat && !a.Flags.JSON && !app.Tty(a.Out))
+			do.Patch = !stat && !a.Flags.JSON && !app.Tty(a.Out)
+			d, err := results.Of(op).Diff(cmd.Context(), of, args[0], do)
 			if err != nil {
 				return err
 			}
 			return showDiff(a, d, stat)
 		},
 	}
-	cmd.Flags().IntVar(&turn, "turn", 0, "only what this turn changed, from 1 (default: all work)")
+	cmd.Flags().IntVar(&do.Turn, "turn", 0, "only what this turn changed, from 1 (default: all work)")
 	cmd.Flags().BoolVar(&stat, "stat", false, "only the files, with the numbers of lines")
 	return cmd
-}
-
-// diffOf is what a member changed, in one turn where one is named, with the contents of binary files where the text is to
-// be a patch.
-func diffOf(ctx context.Context, op operator.Operator, of, member string, turn int, patch bool) (*results.Diff, error) {
-	if patch {
-		return results.Of(op).Patch(ctx, of, member, turn)
-	}
-	if turn > 0 {
-		return results.Of(op).DiffTurn(ctx, of, member, turn)
-	}
-	return results.Of(op).Diff(ctx, of, member)
 }
 
 func showDiff(a *app.App, d *results.Diff, stat bool) error {

@@ -87,7 +87,7 @@ func changes(ctx context.Context, op operator.Operator, sts []*inspect.Status) m
 			if !m.Free() || m.Worktree == nil {
 				continue
 			}
-			if d, err := results.Of(op).Diff(ctx, st.Team, m.Name); err == nil {
+			if d, err := results.Of(op).Diff(ctx, st.Team, m.Name, results.DiffOptions{}); err == nil {
 				all[view.MemberOf{Team: st.Team, Member: m.Name}] = d
 			}
 		}

@@ -263,7 +263,7 @@ func (l *Source) Seldom(ctx context.Context) (tui.Seldom, error) {
 			if m.Left != nil || m.Joined.Worktree == nil {
 				continue
 			}
-			if d, err := results.Of(l.op).Diff(ctx, string(name), string(m.Name)); err == nil {
+			if d, err := results.Of(l.op).Diff(ctx, string(name), string(m.Name), results.DiffOptions{}); err == nil {
 				added, deleted := d.Lines()
 				all[tui.MemberKey{Team: string(name), Member: string(m.Name)}] = tui.Lines{Added: added, Deleted: deleted}
 			}

@@ -179,7 +179,7 @@ func plain(line page.Line) string {
 
 // diff is what a member has changed in its worktree.
 func (l *Source) diff(ctx context.Context, p tui.Page) (tui.Paper, error) {
-	d, err := results.Of(l.op).Diff(ctx, p.Team, p.Member)
+	d, err := results.Of(l.op).Diff(ctx, p.Team, p.Member, results.DiffOptions{})
 	if err != nil {
 		return tui.Paper{}, err
 	}

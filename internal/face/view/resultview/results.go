@@ -1,7 +1,7 @@
 // Package resultview puts what became of members' work into pages: the difference, its review, the
 // comparison of attempts, the merge and the pull request.
 //
-//	d, err := results.Of(op).Diff(ctx, team, member)
+//	d, err := results.Of(op).Diff(ctx, team, member, results.DiffOptions{})
 //	return a.Give(d, resultview.DiffStatPage(d))
 package resultview
 
