@@ -23,10 +23,8 @@ type screen interface {
 // machine decides what is shown and which key answers. It is told what happens and when;
 // it does not look at a clock. One goroutine uses it.
 type machine struct {
+	Options
 	screen screen
-	plain  bool // the terminal knows no escape sequences
-	bold   func(string) string
-	stand  func() time.Duration // nil: Stand
 
 	front bool // the process is in the foreground
 	taken bool // another process asks on this terminal
@@ -134,7 +132,7 @@ func (m *machine) release() {
 
 // clearLine makes the line of the hint free.
 func (m *machine) clearLine() {
-	if m.plain || m.wide {
+	if m.Plain || m.wide {
 		m.screen.paint("\n")
 		return
 	}
@@ -154,10 +152,10 @@ func (m *machine) windowOver(now time.Time) bool {
 
 // stands is how long a question stands before a key counts.
 func (m *machine) stands() time.Duration {
-	if m.stand == nil {
+	if m.Stand == nil {
 		return Stand
 	}
-	return m.stand()
+	return m.Stand()
 }
 
 // arm makes keys count from now on.
@@ -340,8 +338,8 @@ func (m *machine) hintText(before string) string {
 	}
 	cols, _ := m.screen.size()
 	m.wide = cols > 0 && ansi.StringWidth(before+s+string(m.line)) >= cols
-	if m.bold != nil {
-		s = m.bold(s)
+	if m.Bold != nil {
+		s = m.Bold(s)
 	}
 	return before + s + string(m.line)
 }
@@ -384,7 +382,7 @@ func (m *machine) hint(before string) {
 // same is said once a second.
 func (m *machine) nag(before string) {
 	m.line = nil
-	if (m.plain || m.wide) && before == m.nagged && m.last.Sub(m.nagAt) < time.Second {
+	if (m.Plain || m.wide) && before == m.nagged && m.last.Sub(m.nagAt) < time.Second {
 		return
 	}
 	m.nagged, m.nagAt = before, m.last

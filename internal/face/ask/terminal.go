@@ -96,7 +96,7 @@ func New(in, out *os.File, o Options) (*Terminal, error) {
 }
 
 func newTerminal(dev device, o Options) *Terminal {
-	return &Terminal{dev: dev, m: machine{screen: dev, plain: o.Plain, bold: o.Bold, stand: o.Stand}}
+	return &Terminal{dev: dev, m: machine{screen: dev, Options: o}}
 }
 
 // Ask shows a question, waits for its turn, and returns the answer. When ctx ends the

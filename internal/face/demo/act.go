@@ -1,10 +1,6 @@
 package demo
 
-import (
-	"waggle/operator"
-	"waggle/protocol"
-	"waggle/record"
-)
+import "waggle/protocol"
 
 // Act is a part of the demo. Its tasks come after each other, so the acts do too.
 type Act int
@@ -38,49 +34,6 @@ func (a Act) Heading() string { return acts[a].Heading }
 
 // Sentence says in one sentence what the act is about.
 func (a Act) Sentence() string { return acts[a].Sentence }
-
-// actOf finds the act of a record, 0 for one that belongs to none.
-func (p *play) actOf(r operator.LogRecord) Act {
-	switch r.Kind {
-	case record.KindProcess:
-		return ActStart
-	case record.KindLeft:
-		return ActEnd
-	case record.KindCommanded:
-		b := body[record.Commanded](r)
-		switch {
-		case b.What == record.CommandAssigned:
-			return ActStart
-		case p.name(b.Instance) == "cleo" && !p.did["end"]:
-			return ActBusy
-		}
-		return ActEnd
-	case record.KindDecided:
-		return p.acts[body[record.Decided](r).ID]
-	case record.KindAsked:
-		b := body[record.Asked](r)
-		p.acts[b.ID] = asks(r.Name, b.Kind)
-		return p.acts[b.ID]
-	case record.KindAnswered:
-		b := body[record.Answered](r)
-		if b.Ask != nil {
-			p.acts[b.ID] = ActRules
-		}
-		return p.acts[b.ID]
-	case record.KindFinished:
-		return p.acts[body[record.Finished](r).ID]
-	case record.KindUnverified:
-		return ActForged
-	case record.KindTaken:
-		return ActBusy
-	case record.KindSaid:
-		if body[record.Said](r).Kind == protocol.KindShutdownApproved {
-			return ActEnd
-		}
-		return map[string]Act{"ada": ActCall, "bob": ActForged, "cleo": ActBusy}[r.Name]
-	}
-	return 0
-}
 
 // asks is the act of a request.
 func asks(member string, kind protocol.Kind) Act {

@@ -32,8 +32,7 @@ func (p *play) tell() error {
 			continue
 		}
 		p.told[r.Name] = r.Seq
-		act := p.actOf(r.LogRecord)
-		if who, text := p.line(r.LogRecord); text != "" {
+		if act, who, text := p.line(r.LogRecord); text != "" {
 			whose := r.Name + "'s journal"
 			if r.Name == "leader" {
 				whose = "the leader's journal"
@@ -85,12 +84,13 @@ func (p *play) say(lines []Line) {
 	}
 }
 
-// line says in words what a record means, "" when it is not worth a line.
-func (p *play) line(r operator.LogRecord) (who, text string) {
+// line says in words what a record means, "" when it is not worth a line, and of which act it is.
+func (p *play) line(r operator.LogRecord) (act Act, who, text string) {
 	if r.Name == "leader" {
 		return p.leaderLine(r)
 	}
-	return r.Name, p.workerLine(r)
+	act, text = p.workerLine(r)
+	return act, r.Name, text
 }
 
 // body decodes a record that our own program wrote and the fold has accepted.
@@ -103,15 +103,11 @@ func body[T any](r operator.LogRecord) T {
 }
 
 func (p *play) name(i record.Instance) string {
-	for n, have := range p.members {
-		if have == i {
-			return string(n)
-		}
-	}
-	return "somebody"
+	m, _ := p.s.Lead.ByInstance(i)
+	return string(m.Name)
 }
 
-func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
+func (p *play) leaderLine(r operator.LogRecord) (act Act, who, text string) {
 	switch r.Kind {
 	case record.KindProcess:
 		b := body[record.Process](r)
@@ -119,13 +115,16 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 		if m, _ := p.s.Lead.ByInstance(b.Instance); m.Agent == claude.Kind {
 			what = ", Claude Code " + p.client
 		}
-		return p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)%s", b.ID.PID, p.op.PID, what)
+		return ActStart, p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)%s", b.ID.PID, p.op.PID, what)
 	case record.KindCommanded:
 		b := body[record.Commanded](r)
 		if b.What == record.CommandAssigned {
-			return "lead", fmt.Sprintf("assigns task %s to %s: %s", b.Task.ID, p.name(b.Instance), b.Task.Subject)
+			return ActStart, "lead", fmt.Sprintf("assigns task %s to %s: %s", b.Task.ID, p.name(b.Instance), b.Task.Subject)
 		}
-		return "lead", fmt.Sprintf("asks %s to shut down", p.name(b.Instance))
+		if act = ActEnd; p.name(b.Instance) == "cleo" && !p.did["end"] {
+			act = ActBusy
+		}
+		return act, "lead", fmt.Sprintf("asks %s to shut down", p.name(b.Instance))
 	case record.KindDecided:
 		b := body[record.Decided](r)
 		who, word := string(b.By), "denies"
@@ -139,57 +138,54 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 		if b.Reason != "" {
 			text += ": " + b.Reason
 		}
-		return who, text
+		return p.acts[b.ID], who, text
 	case record.KindLeft:
 		b := body[record.Left](r)
-		return p.name(b.Instance), fmt.Sprintf("has left by %s, %s", b.How, b.Detail)
+		return ActEnd, p.name(b.Instance), fmt.Sprintf("has left by %s, %s", b.How, b.Detail)
 	}
-	return "", ""
+	return 0, "", ""
 }
 
-func (p *play) workerLine(r operator.LogRecord) string {
+func (p *play) workerLine(r operator.LogRecord) (act Act, text string) {
 	switch r.Kind {
 	case record.KindAsked:
 		b := body[record.Asked](r)
+		p.acts[b.ID] = asks(r.Name, b.Kind)
 		if b.Kind == protocol.KindPlanApprovalRequest {
-			return "proposes a plan: " + b.Ask.Plan
+			return p.acts[b.ID], "proposes a plan: " + b.Ask.Plan
 		}
-		return "asks for " + describe(b.Kind, b.Ask)
+		return p.acts[b.ID], "asks for " + describe(b.Kind, b.Ask)
 	case record.KindAnswered:
 		b := body[record.Answered](r)
 		if b.Ask != nil {
-			return fmt.Sprintf("%s: %s, by the rule %s", describe(b.Kind, *b.Ask), b.Decision, b.Rule)
+			p.acts[b.ID] = ActRules
+			return ActRules, fmt.Sprintf("%s: %s, by the rule %s", describe(b.Kind, *b.Ask), b.Decision, b.Rule)
 		}
-		return fmt.Sprintf("takes the answer to %s: %s", p.handle(b.ID), b.Decision)
+		return p.acts[b.ID], fmt.Sprintf("takes the answer to %s: %s", p.handle(b.ID), b.Decision)
 	case record.KindFinished:
-		return fmt.Sprintf("ran %s, once", p.handle(body[record.Finished](r).ID))
+		b := body[record.Finished](r)
+		return p.acts[b.ID], fmt.Sprintf("ran %s, once", p.handle(b.ID))
 	case record.KindUnverified:
-		b := body[record.Unverified](r)
-		return fmt.Sprintf("finds that it has no effect: %s", b.Why)
+		return ActForged, "finds that it has no effect: " + body[record.Unverified](r).Why
 	case record.KindTaken:
-		b := body[record.Taken](r)
-		if len(b.Entries) > 0 {
+		if len(body[record.Taken](r).Entries) > 0 {
 			p.did["chat taken"] = p.did["chat taken"] || r.Name == "cleo"
-			return "is idle and takes the held message"
+			return ActBusy, "is idle and takes the held message"
 		}
 	case record.KindSaid:
-		return saidLine(body[record.Said](r))
+		act = map[string]Act{"ada": ActCall, "bob": ActForged, "cleo": ActBusy}[r.Name]
+		switch b := body[record.Said](r); b.Kind {
+		case protocol.KindTaskCompleted:
+			return act, "completes task " + b.Task
+		case protocol.KindTaskProgress:
+			return act, "reports " + b.Note
+		case protocol.KindShutdownRejected:
+			return act, "declines to shut down: " + b.Note
+		case protocol.KindShutdownApproved:
+			return ActEnd, "agrees to shut down"
+		}
 	}
-	return ""
-}
-
-func saidLine(b record.Said) string {
-	switch b.Kind {
-	case protocol.KindTaskCompleted:
-		return fmt.Sprintf("completes task %s", b.Task)
-	case protocol.KindTaskProgress:
-		return "reports " + b.Note
-	case protocol.KindShutdownRejected:
-		return "declines to shut down: " + b.Note
-	case protocol.KindShutdownApproved:
-		return "agrees to shut down"
-	}
-	return ""
+	return 0, ""
 }
 
 // handle is what a person types for a request. A call that a rule allowed has none.
