@@ -20,14 +20,8 @@ import (
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/protocol"
+	"waggle/spawn"
 )
-
-// Command is a command that runs in a worktree.
-type Command struct {
-	Argv []string
-	Dir  string
-	Env  []string
-}
 
 // Checked is the result of the check of the team file.
 type Checked struct {
@@ -84,7 +78,7 @@ func (o Operator) prepareResult(ctx context.Context, w *work, result worktree.Tr
 	}
 	out := cmp.Or[io.Writer](mo.Output, io.Discard)
 	err = process.Of(o.Operator).PrepareResult(ctx, w.s, w.m, want, result.Path, out, func(ctx context.Context, text, dir string, environ []string) error {
-		_, err := o.shell(ctx, w, result, Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, out)
+		_, err := o.shell(ctx, w, result, spawn.Command{Argv: []string{"sh", "-c", text}, Dir: dir, Env: environ}, mo, out)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -95,7 +89,7 @@ func (o Operator) prepareResult(ctx context.Context, w *work, result worktree.Tr
 }
 
 // shell runs a command for a member's work: in the sandbox of the checkout when the member is confined.
-func (o Operator) shell(ctx context.Context, w *work, tree worktree.Tree, cmd Command, mo MergeOptions, out io.Writer) (confined bool, err error) {
+func (o Operator) shell(ctx context.Context, w *work, tree worktree.Tree, cmd spawn.Command, mo MergeOptions, out io.Writer) (confined bool, err error) {
 	done := func() error { return nil }
 	if confined = w.confined(); confined {
 		if mo.Confine == nil {
@@ -122,7 +116,7 @@ func (o Operator) check(ctx context.Context, w *work, c Checked, tree worktree.T
 	note(mo.Note, w, "check", c.Command)
 	tail, begun := &cut.Tail{Max: 4 << 10}, o.Minter.Now()
 	var err error
-	c.Confined, err = o.shell(ctx, w, tree, Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}, mo, io.MultiWriter(tail, cmp.Or[io.Writer](mo.Output, io.Discard)))
+	c.Confined, err = o.shell(ctx, w, tree, spawn.Command{Argv: []string{"sh", "-c", c.Command}, Dir: c.Dir, Env: worktree.Environ(o.Environ)}, mo, io.MultiWriter(tail, cmp.Or[io.Writer](mo.Output, io.Discard)))
 	c.Tail, c.Took = strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), o.Minter.Now().Sub(begun)
 	if err == nil {
 		return &c, nil

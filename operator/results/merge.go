@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
+	"waggle/spawn"
 )
 
 // How is how commits come into a branch.
@@ -27,7 +28,7 @@ const (
 )
 
 // Confine wraps a command for the sandbox of a directory; the function that it returns ends the sandbox.
-type Confine func(ctx context.Context, tree string, c Command) (Command, func() error, error)
+type Confine func(ctx context.Context, tree string, c spawn.Command) (spawn.Command, func() error, error)
 
 // MergeOptions are the settings of Merge.
 type MergeOptions struct {
@@ -320,11 +321,15 @@ func (o Operator) mergeable(ctx context.Context, of, member string, mo MergeOpti
 
 // MergePlan is what a merge would do.
 type MergePlan struct {
-	Team, Member string
-	Into         string
-	How          How
-	Check        string // a shell text, which runs first; "": none
-	Diff         *Diff  // what would be merged
+	Team        string       `json:"team"`
+	Member      string       `json:"member"`
+	Branch      string       `json:"branch"`
+	Into        string       `json:"into"`
+	How         How          `json:"how"`
+	Check       string       `json:"check"` // a shell text, which runs first; "": none
+	Files       []FileChange `json:"files"`
+	Uncommitted []string     `json:"uncommitted"`
+	Diff        *Diff        `json:"-"` // what would be merged
 }
 
 // PlanMerge refuses what Merge refuses, and returns what Merge would do. It changes nothing.
@@ -340,7 +345,8 @@ func (o Operator) PlanMerge(ctx context.Context, of, member string, mo MergeOpti
 	if err != nil {
 		return nil, err
 	}
-	return &MergePlan{Team: string(w.s.Team), Member: w.name(), Into: into.Branch, How: cmp.Or(mo.How, HowMerge), Check: check.Command, Diff: d}, nil
+	return &MergePlan{Team: d.Team, Member: d.Member, Branch: d.Branch, Into: into.Branch, How: cmp.Or(mo.How, HowMerge), Check: check.Command, Files: d.Files,
+		Uncommitted: d.Uncommitted, Diff: d}, nil
 }
 
 func note(to func(operator.Note), w *work, what, text string) {

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,7 @@ func TestMerge(t *testing.T) {
 		}
 		before := m.head("main")
 		plan, err := results.Of(m.op).PlanMerge(t.Context(), "api", string(c.name), results.MergeOptions{How: c.how})
-		if err != nil || plan.Into != "main" || len(plan.Diff.Files) != 1 || plan.Check != "" {
+		if err != nil || plan.Into != "main" || len(plan.Files) != 1 || len(plan.Diff.Files) != 1 || plan.Branch != plan.Diff.Branch || plan.How != cmp.Or(c.how, results.HowMerge) || plan.Check != "" {
 			t.Errorf("%s: plan %+v, %v", c.name, plan, err)
 		}
 		if m.head("main") != before || m.git(tree, "status", "--porcelain") == "" {

@@ -16,14 +16,6 @@ type Comment struct {
 	Text    string `json:"text"`
 }
 
-// place is a line of a diff in its file.
-type place struct {
-	file    string
-	line    int
-	deleted bool
-	text    string
-}
-
 // Comments finds what a person wrote between the lines of a diff. shown is the text that was given
 // to an editor, edited what came back. A line that is not of shown, at its place or further down, is
 // a part of a comment on the line above it. Lines of shown may be missing. Neighbouring lines are
@@ -67,15 +59,14 @@ func CommentsAt(shown string, texts map[int]string) []Comment {
 }
 
 // commentAt is a comment on a line of a diff, by its number.
-func commentAt(lines []place, at int, text string) Comment {
-	c := Comment{Text: text}
+func commentAt(lines []Comment, at int, text string) (c Comment) {
 	if at >= 0 && at < len(lines) {
-		p := lines[at]
-		c.File, c.Line, c.Deleted = p.file, p.line, p.deleted
-		if p.line > 0 {
-			c.Quoted = p.text
-		}
+		c = lines[at]
 	}
+	if c.Line == 0 {
+		c.Quoted = ""
+	}
+	c.Text = text
 	return c
 }
 
@@ -106,10 +97,10 @@ func (e *PlaceError) Error() string {
 	return strconv.Quote(e.Text) + " names no line of the diff: write FILE:LINE: text, -LINE for a deleted line, or FILE: text; its files are " + Some(e.Files)
 }
 
-func filesOf(lines []place) (files []string) {
+func filesOf(lines []Comment) (files []string) {
 	for _, p := range lines {
-		if p.file != "" && !slices.Contains(files, p.file) {
-			files = append(files, p.file)
+		if p.File != "" && !slices.Contains(files, p.File) {
+			files = append(files, p.File)
 		}
 	}
 	return files
@@ -117,7 +108,7 @@ func filesOf(lines []place) (files []string) {
 
 // placeOf finds the line that a comment names, -1 when there is none, and what it says. A name of a file may
 // have colons, so the longest one that fits is meant.
-func placeOf(lines []place, text string) (at int, said string) {
+func placeOf(lines []Comment, text string) (at int, said string) {
 	file := ""
 	for _, f := range filesOf(lines) {
 		if strings.HasPrefix(text, f+":") && len(f) > len(file) {
@@ -131,10 +122,10 @@ func placeOf(lines []place, text string) (at int, said string) {
 	number, said, has := strings.Cut(rest, ":")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || !has {
-		return slices.IndexFunc(lines, func(p place) bool { return p.file == file }), strings.TrimSpace(rest)
+		return slices.IndexFunc(lines, func(p Comment) bool { return p.File == file }), strings.TrimSpace(rest)
 	}
-	return slices.IndexFunc(lines, func(p place) bool {
-		return p.file == file && p.line > 0 && (n > 0 && p.line == n && !p.deleted || n < 0 && p.line == -n && p.deleted)
+	return slices.IndexFunc(lines, func(p Comment) bool {
+		return p.File == file && p.Line > 0 && (n > 0 && p.Line == n && !p.Deleted || n < 0 && p.Line == -n && p.Deleted)
 	}), strings.TrimSpace(said)
 }
 
@@ -143,22 +134,22 @@ func Numbered(diff string) string {
 	var b strings.Builder
 	for _, p := range places(diff) {
 		number := ""
-		if p.line > 0 {
-			if number = strconv.Itoa(p.line); p.deleted {
+		if p.Line > 0 {
+			if number = strconv.Itoa(p.Line); p.Deleted {
 				number = "-" + number
 			}
 		}
-		b.WriteString(strings.Repeat(" ", max(0, 6-len(number))) + number + " " + p.text + "\n")
+		b.WriteString(strings.Repeat(" ", max(0, 6-len(number))) + number + " " + p.Quoted + "\n")
 	}
 	return b.String()
 }
 
 // follows finds a line of shown from next on, -1 when there is none. An empty line is only the very
 // next one: editors add empty lines, and strip the space of an empty line of a diff.
-func follows(lines []place, next int, l string) int {
+func follows(lines []Comment, next int, l string) int {
 	l = strings.TrimRight(l, " \t")
 	for i := next; i < len(lines); i++ {
-		if strings.TrimRight(lines[i].text, " \t") == l {
+		if strings.TrimRight(lines[i].Quoted, " \t") == l {
 			return i
 		}
 		if l == "" {
@@ -168,24 +159,25 @@ func follows(lines []place, next int, l string) int {
 	return -1
 }
 
-// places reads a unified diff. Lines before the first file are of no file.
-func places(diff string) []place {
-	var out []place
+// places are the lines of a unified diff, each as a comment on it that says nothing. Lines before the first file are of
+// no file.
+func places(diff string) []Comment {
+	var out []Comment
 	var file string
 	var old, now int // of the next line in a hunk
 	var left [2]int  // lines of the hunk that are still to come: old, new
 	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
-		p := place{file: file, text: l}
+		p := Comment{Quoted: l}
 		inside := left[0] > 0 || left[1] > 0
 		switch {
 		case inside && strings.HasPrefix(l, "+"):
-			p.line = now
+			p.Line = now
 			now, left[1] = now+1, left[1]-1
 		case inside && strings.HasPrefix(l, "-"):
-			p.line, p.deleted = old, true
+			p.Line, p.Deleted = old, true
 			old, left[0] = old+1, left[0]-1
 		case inside && !strings.HasPrefix(l, `\`):
-			p.line = now
+			p.Line = now
 			old, now, left[0], left[1] = old+1, now+1, left[0]-1, left[1]-1
 		case strings.HasPrefix(l, "@@ "):
 			old, left[0], now, left[1] = hunk(l)
@@ -194,7 +186,7 @@ func places(diff string) []place {
 		case strings.HasPrefix(l, "+++ ") && !strings.HasSuffix(l, "/dev/null"):
 			file = unquoted(strings.TrimPrefix(l, "+++ "))
 		}
-		p.file = file
+		p.File = file
 		out = append(out, p)
 	}
 	return out

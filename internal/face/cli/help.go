@@ -22,8 +22,8 @@ type helpGroup struct {
 	first, more []string
 }
 
-// helpGroups are the groups in their order. The first screen has at most firstScreen commands. A
-// command that no group has is in the last one.
+// helpGroups are the groups in their order. The first screen has at most fifteen commands. A command that no
+// group has is in the last one.
 var helpGroups = []helpGroup{
 	{"Start work", []string{"new", "init", "run", "up"}, []string{"demo", "resume", "spawn", "guest", "join", "adopt", "mcp"}},
 	{"See", []string{"status", "top", "peek"}, []string{"why", "logs", "log", "inbox", "recap", "attach", "wait", "budget", "audit"}},
@@ -32,9 +32,6 @@ var helpGroups = []helpGroup{
 	{"Results", []string{"diff", "merge"}, []string{"compare", "review", "pr", "path", "open", "shell"}},
 	{"End, set up", []string{"down"}, []string{"stop", "repair", "gc", "team", "hooks", "doctor", "sandbox", "serve", "bridge", "skill", "protocol", "bench", "completion", "version", "uninstall", "help"}},
 }
-
-// firstScreen is how many commands the help of waggle itself names at most.
-const firstScreen = 15
 
 // rootHelp reports whether a command line asks for the help of waggle itself, and whether for that of
 // all commands.

@@ -106,7 +106,7 @@ func merge(ctx context.Context, a *app.App, member string, f mergeFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.Give(resultview.MergePlan(p), resultview.MergePlanPage(p))
+		return a.Give(p, resultview.MergePlanPage(p))
 	case f.abort:
 		back, err := results.Of(op).AbortMerge(ctx, of, member, mo)
 		if back == nil {
@@ -152,8 +152,8 @@ func (q quiet) Write(p []byte) (int, error) {
 }
 
 // confined returns what wraps a command for a sandbox of a directory.
-func confined(op operator.Operator) func(context.Context, string, results.Command) (results.Command, func() error, error) {
-	return func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error) {
+func confined(op operator.Operator) results.Confine {
+	return func(ctx context.Context, tree string, c spawn.Command) (spawn.Command, func() error, error) {
 		program, err := app.Relay()
 		if err != nil {
 			return c, nil, err
@@ -165,7 +165,7 @@ func confined(op operator.Operator) func(context.Context, string, results.Comman
 		if t := b.Tested(); t.Level == record.HeldOff {
 			return c, nil, errors.Join(&operator.Error{Kind: operator.Refused, Op: "merge", Msg: fmt.Sprintf("the check cannot be confined: %s", t.Why), Advice: t.Fix}, b.Close())
 		}
-		r, err := b.Prepare(spawn.Command{Argv: c.Argv, Dir: c.Dir, Env: c.Env})
+		r, err := b.Prepare(c)
 		if err != nil {
 			return c, nil, errors.Join(err, b.Close())
 		}
@@ -176,6 +176,7 @@ func confined(op operator.Operator) func(context.Context, string, results.Comman
 			}
 			return errors.Join(err, b.Close())
 		}
-		return results.Command{Argv: r.Argv, Dir: c.Dir, Env: r.Env}, end, nil
+		c.Argv, c.Env = r.Argv, r.Env
+		return c, end, nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -127,7 +128,10 @@ func exitCode(e *exec.ExitError) int {
 	if code := e.ExitCode(); code >= 0 {
 		return code
 	}
-	return signalCode(e.ProcessState)
+	if w, ok := e.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return 1
 }
 
 // placeOf finds a member in all teams, present and past, and where it works.

@@ -25,7 +25,7 @@ import (
 type Source struct {
 	// Confine wraps the check of a merge for the sandbox of a directory; nil refuses to merge the work
 	// of a confined member.
-	Confine func(ctx context.Context, tree string, c results.Command) (results.Command, func() error, error)
+	Confine results.Confine
 	// Start carries out NewMember, and an Allow of one proposal, and says so in lines; nil: no member can be started. Its error is a
 	// *fresh.UnacceptedError where the person has to accept the setup of the member's worktree first.
 	Start func(ctx context.Context, a tui.Act) ([]string, error)

@@ -83,23 +83,6 @@ func AbortedPage(m *results.Aborted) (p page.Page) {
 	return p
 }
 
-// MergePlanDocument is what a merge would do.
-type MergePlanDocument struct {
-	Team        string               `json:"team"`
-	Member      string               `json:"member"`
-	Branch      string               `json:"branch"`
-	Into        string               `json:"into"`
-	How         results.How          `json:"how"`
-	Check       string               `json:"check"` // a shell text; "": none
-	Files       []results.FileChange `json:"files"`
-	Uncommitted []string             `json:"uncommitted"`
-}
-
-// MergePlan is the document of what a merge would do.
-func MergePlan(m *results.MergePlan) MergePlanDocument {
-	return MergePlanDocument{m.Team, m.Member, m.Diff.Branch, m.Into, m.How, m.Check, m.Diff.Files, m.Diff.Uncommitted}
-}
-
 // MergePlanPage says what a merge would do.
 func MergePlanPage(m *results.MergePlan) page.Page {
 	p := DiffStatPage(m.Diff)

@@ -81,8 +81,4 @@ func TestComparePage(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	plan := results.MergePlan{Team: "api", Member: "ann", Into: "main", How: results.HowSquash, Check: "make", Diff: d}
-	if p := resultview.MergePlan(&plan); p.Into != "main" || p.How != "squash" || p.Check != "make" || len(p.Files) != 1 {
-		t.Errorf("%+v", p)
-	}
 }
