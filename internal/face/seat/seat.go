@@ -21,19 +21,14 @@ import (
 	"waggle/worker"
 )
 
-// member is the member of an MCP client in the team file, or of `team add`.
-func member(m teamfile.FileMember) teamfile.FileMember {
-	m.Agent, m.Backend, m.Spec, m.Restart = agent.KindMCP, operator.BackendMCP, nil, nil
-	return m
-}
-
 // Add registers a member whose client connects later. Only the operator may call it.
 func (o Operator) Add(ctx context.Context, name protocol.TeamName, m teamfile.FileMember) (team.Member, error) {
 	s, err := o.Open(ctx, name, operator.Command("team add"))
 	if err != nil {
 		return team.Member{}, err
 	}
-	added, _, err := teams.Of(o.Operator).Join(ctx, s, member(m), false)
+	m.Agent, m.Backend, m.Spec, m.Restart = agent.KindMCP, operator.BackendMCP, nil, nil
+	added, _, err := teams.Of(o.Operator).Join(ctx, s, m, false)
 	return added, err
 }
 
