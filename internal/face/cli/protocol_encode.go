@@ -161,30 +161,14 @@ func encodeMail(e decodedEntry, d protocol.Dialect) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Kind() == protocol.KindShutdownRequest && d == protocol.DialectAPI { // the envelope says what it is
-		env, err := protocol.ParseEnvelope(e.Envelope)
-		if err != nil {
-			return nil, err
-		}
-		if env, err = env.Carrying(p, d); err != nil {
-			return nil, err
-		}
-		return env.MarshalJSON()
-	}
-	text, err := protocol.Encode(p, d)
-	if err != nil {
-		return nil, err
-	}
-	o, err := jsonobj.Parse(e.Envelope)
+	env, err := protocol.ParseEnvelope(e.Envelope)
 	if err != nil {
 		return nil, fmt.Errorf("envelope: %w", err)
 	}
-	key := "text"
-	if _, ok := o.Get(key); !ok {
-		key = "content"
+	if env, err = env.Carrying(p, d); err != nil {
+		return nil, err
 	}
-	o.Set(key, jsonobj.AppendString(nil, text))
-	return o.Raw(), nil
+	return env.MarshalJSON()
 }
 
 func encodeEntry(e decodedEntry, d protocol.Dialect) (string, error) {
