@@ -23,10 +23,11 @@ import (
 
 // sendFlags are the flags of send.
 type sendFlags struct {
-	id, file, summary, color, priority, supersedes, wait string
-	expires, timeout                                     time.Duration
-	metadata                                             []string
-	ends                                                 bool // expires was given
+	mail.Message
+	file, wait string
+	timeout    time.Duration
+	metadata   []string
+	ends       bool // Expires was given
 }
 
 func sendCmd(a *app.App) *cobra.Command {
@@ -86,12 +87,12 @@ open. Only the lead's own messages have a priority, and only from their record.
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.file, "file", "", "read the text from a file")
-	fl.StringVar(&f.summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
-	fl.StringVar(&f.color, "color", "", "the sender's colour")
-	fl.StringVar(&f.priority, "priority", string(record.PriorityNormal), "normal, next-tool or interrupt")
-	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
-	fl.DurationVar(&f.expires, "until", 0, "do not deliver it any more after this long")
-	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
+	fl.StringVar(&f.Summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
+	fl.StringVar(&f.Color, "color", "", "the sender's colour")
+	fl.StringVar((*string)(&f.Priority), "priority", string(record.PriorityNormal), "normal, next-tool or interrupt")
+	fl.StringVar(&f.Supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
+	fl.DurationVar(&f.Expires, "until", 0, "do not deliver it any more after this long")
+	fl.StringVar(&f.ID, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
 	teamcmd.MetadataFlag(cmd, &f.metadata)
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
@@ -102,15 +103,16 @@ open. Only the lead's own messages have a priority, and only from their record.
 
 func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
-	if !ok || f.ends && f.expires <= 0 {
+	if !ok || f.ends && f.Expires <= 0 {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --until is longer than 0"}
 	}
-	text, err := messageText(a, args[1:], f.file)
-	if err != nil {
+	m := f.Message
+	m.As, m.Want = a.Flags.As, want
+	var err error
+	if m.Text, err = messageText(a, args[1:], f.file); err != nil {
 		return err
 	}
-	metadata, err := teamfile.ParseMetadata(f.metadata)
-	if err != nil {
+	if m.Metadata, err = teamfile.ParseMetadata(f.metadata); err != nil {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	if what, ok := strings.CutPrefix(args[0], "@"); ok {
@@ -119,8 +121,7 @@ func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 			return err
 		}
 		if is {
-			return sendSession(ctx, a, op, what, mail.Message{Text: text, As: a.Flags.As, ID: f.id, Priority: record.Priority(f.priority),
-				Supersedes: f.supersedes, Expires: f.expires, Want: want, Metadata: metadata})
+			return sendSession(ctx, a, op, what, m)
 		}
 	}
 	to, err := protocol.ParseAddress(args[0])
@@ -131,8 +132,7 @@ func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 		a.Flags.Team = string(to.Team)
 	}
 	op, name, err := teamOf(a, to)
-	m := mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.Flags.As, Priority: record.Priority(f.priority),
-		Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata}
+	m.To = to
 	var results []mail.Sent
 	if err == nil {
 		results, err = mail.Of(op).Send(ctx, name, m)

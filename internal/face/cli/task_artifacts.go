@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,11 +79,7 @@ func print(a *app.App, r io.Reader) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			text := line
-			if err == nil {
-				text = line[:len(line)-1]
-			}
-			fmt.Fprintln(a.Out, operator.Visible(text))
+			fmt.Fprintln(a.Out, operator.Visible(strings.TrimSuffix(line, "\n")))
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -62,13 +62,14 @@ func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
 		if len(of) > 1 {
 			a.Say("%s%s", strings.Repeat("\n", min(i, 1)), app.Bold(string(l.Team)))
 		}
-		sayTasks(a, l.Team, l, f)
+		sayTasks(a, l, f)
 	}
 	return errs
 }
 
 // sayTasks prints the list of one team.
-func sayTasks(a *app.App, name protocol.TeamName, l *board.TaskList, f taskListFlags) {
+func sayTasks(a *app.App, l *board.TaskList, f taskListFlags) {
+	name := l.Team
 	if len(l.Tasks) == 0 {
 		a.Talk("team %s has no tasks", name)
 		a.Talk("%s waggle task add SUBJECT%s", app.Faint("next:"), a.Scope(name))
