@@ -14,7 +14,9 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/spawn"
+	"waggle/task"
 )
 
 // How is how commits come into a branch.
@@ -417,7 +419,8 @@ func (o Operator) release(ctx context.Context, w *work, m *Merged, mo MergeOptio
 	if err != nil {
 		return err
 	}
-	switch n := len(owned(open, w.m.Name)); n {
+	open = slices.DeleteFunc(open, func(t task.Task) bool { return !protocol.SameName(protocol.MemberName(t.Owner), w.m.Name) })
+	switch n := len(open); n {
 	case 0:
 	case 1:
 		return fmt.Errorf("%s has an open task", w.m.Name)

@@ -12,7 +12,6 @@ import (
 	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/protocol"
-	"waggle/task"
 	"waggle/team"
 )
 
@@ -214,11 +213,6 @@ func (w *work) subject() string {
 // about is the message of a commit of the member's work.
 func (w *work) about() string {
 	return fmt.Sprintf("%s\n\nWork of %s in team %s.\n", w.subject(), w.m.Name, w.s.Team)
-}
-
-// owned lists the tasks on the board that the member has not completed.
-func owned(all []task.Task, name protocol.MemberName) []task.Task {
-	return slices.DeleteFunc(slices.Clone(all), func(t task.Task) bool { return !protocol.SameName(protocol.MemberName(t.Owner), name) })
 }
 
 // ordersOnly reports a member whose instructions are a command or whose steps are fixed: it cannot

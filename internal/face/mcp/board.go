@@ -41,7 +41,7 @@ func (s *Server) owns(ctx context.Context, id string) error {
 
 // addBoard adds the tools for the shared tasks.
 func (s *Server) addBoard() {
-	add(s.mcp, "list_tasks", "List the tasks", "Lists the team's tasks.", hints{reads: true, idempotent: true},
+	add(s.mcp, "list_tasks", "List the tasks", "Lists the team's tasks.", hints{reads: true},
 		func(ctx context.Context, _ none) (tasks, error) {
 			ts, err := s.seat.Tasks(ctx)
 			if ts == nil {

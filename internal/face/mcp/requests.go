@@ -96,10 +96,9 @@ func (c *claims) take(id string) (agent.Claim, bool) {
 // addRequests adds the tools that make requests.
 func (s *Server) addRequests() {
 	open := &claims{}
-	ask := hints{}
 	add(s.mcp, "request_permission", "Ask before running a tool",
 		"Asks whether you may run one tool call, and waits for the answer. When it is allowed, run exactly the input that comes back, once, and report_result. Without an answer it is not allowed: ask again later.",
-		ask, func(ctx context.Context, a permissionArgs) (permission, error) {
+		hints{}, func(ctx context.Context, a permissionArgs) (permission, error) {
 			claim, err := s.seat.Ask(ctx, agent.Call{Tool: a.Tool, Input: json.RawMessage(a.Input), Cwd: a.Cwd, Reason: a.Reason})
 			if err != nil {
 				return permission{}, err
@@ -121,9 +120,9 @@ func (s *Server) addRequests() {
 			return noted{true}, claim.Done(ctx, r)
 		})
 	add(s.mcp, "ask_question", "Ask a person", "Asks a person in words and waits. An answer permits no later call. Without an answer: do not assume one.",
-		ask, func(ctx context.Context, a questionArgs) (answers, error) { return s.question(ctx, a) })
+		hints{}, func(ctx context.Context, a questionArgs) (answers, error) { return s.question(ctx, a) })
 	add(s.mcp, "submit_plan", "Submit a plan", "Asks for a verdict on your plan, and waits. A rejected plan comes back with words: change it and submit it again.",
-		ask, func(ctx context.Context, a planArgs) (verdict, error) {
+		hints{}, func(ctx context.Context, a planArgs) (verdict, error) {
 			if a.Plan == "" {
 				return verdict{}, errors.New("the plan is empty: write it first")
 			}
@@ -131,7 +130,7 @@ func (s *Server) addRequests() {
 			return verdict(ans), err
 		})
 	add(s.mcp, "request_network", "Ask for a host", "Asks for network access to one host, and waits.",
-		ask, func(ctx context.Context, a hostArgs) (verdict, error) {
+		hints{}, func(ctx context.Context, a hostArgs) (verdict, error) {
 			ans, err := s.seat.Network(ctx, a.Host, a.Reason)
 			return verdict(ans), err
 		})

@@ -27,14 +27,13 @@ var schemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.S
 
 // hints describe the effects of a tool, so that a client can ask its user for consent.
 type hints struct {
-	reads       bool // changes nothing
-	idempotent  bool
+	reads       bool // changes nothing, so that it may be repeated
 	destructive bool
 }
 
 func (h hints) annotations(title string) *sdk.ToolAnnotations {
 	closed := false
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: h.reads, IdempotentHint: h.idempotent, DestructiveHint: &h.destructive, OpenWorldHint: &closed}
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: h.reads, IdempotentHint: h.reads, DestructiveHint: &h.destructive, OpenWorldHint: &closed}
 }
 
 // add makes a tool. Its schemas come from In and Out; its arguments are read by exact name.

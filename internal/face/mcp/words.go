@@ -72,7 +72,7 @@ func (s *Server) addWords() {
 			return w, err
 		})
 	add(s.mcp, "list_members", "List the members", "Lists who is in the team, how each is and what it works on.",
-		hints{reads: true, idempotent: true}, func(ctx context.Context, _ none) (roster, error) {
+		hints{reads: true}, func(ctx context.Context, _ none) (roster, error) {
 			ms, err := s.seat.Members(ctx)
 			if ms == nil {
 				ms = []Member{}
@@ -88,7 +88,7 @@ func (s *Server) addWords() {
 			return sent{true, string(protocol.Lead)}, s.seat.Progress(ctx, cmp.Or(a.Phase, working), a.Message)
 		})
 	add(s.mcp, "brief", "What you need to know", "Tells who you are, your task, what is open and what was said last, in at most 1,500 tokens: for after a lost context.",
-		hints{reads: true, idempotent: true}, func(ctx context.Context, _ none) (Brief, error) {
+		hints{reads: true}, func(ctx context.Context, _ none) (Brief, error) {
 			return s.brief(ctx)
 		})
 }
