@@ -419,22 +419,15 @@ func (n newFlags) ofParts(ctx context.Context, a *app.App, op operator.Operator,
 
 // editedTask lets the person write a task in an editor.
 func editedTask(ctx context.Context, a *app.App) (string, error) {
-	f, err := os.CreateTemp("", "waggle-task-*.md")
+	path, text, err := edit(ctx, a, "new", "task.md", "", `give the task: waggle new "TASK"`)
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(f.Name())
-	if err := f.Close(); err != nil {
-		return "", err
-	}
-	if err := edit(ctx, a, "new", f.Name(), `give the task: waggle new "TASK"`); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(f.Name())
-	if err == nil && strings.TrimSpace(string(text)) == "" {
+	defer os.RemoveAll(filepath.Dir(path))
+	if strings.TrimSpace(text) == "" {
 		err = &operator.Error{Kind: operator.Usage, Op: "new", Msg: "nothing was written, so nothing is started"}
 	}
-	return string(text), err
+	return text, err
 }
 
 // beginCmd is the hidden command that waggle new starts for each member.

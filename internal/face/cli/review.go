@@ -111,22 +111,13 @@ func sendReview(ctx context.Context, op operator.Operator, d *results.Diff, cs [
 }
 
 func review(ctx context.Context, a *app.App, op operator.Operator, d *results.Diff) error {
-	dir, err := os.MkdirTemp("", "waggle-review-")
+	sheet := resultview.ReviewSheet(d)
+	path, written, err := edit(ctx, a, "review", "review.diff", sheet, "give the comments with -c")
 	if err != nil {
 		return err
 	}
-	path, sheet := filepath.Join(dir, "review.diff"), resultview.ReviewSheet(d)
-	if err := os.WriteFile(path, []byte(sheet), 0o600); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	if err := edit(ctx, a, "review", path, "give the comments with -c"); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	edited, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	cs := results.Comments(sheet, string(edited))
+	dir := filepath.Dir(path)
+	cs := results.Comments(sheet, written)
 	if len(cs) == 0 {
 		a.Talk("no comment, so nothing is sent")
 		return errors.Join(os.RemoveAll(dir), giveReview(a, d, cs, nil))
@@ -150,14 +141,27 @@ func giveReview(a *app.App, d *results.Diff, cs []results.Comment, sent []mail.S
 	return nil
 }
 
-// edit opens a file in the person's editor and waits for its end. op is the command, without says what
-// to do without an editor.
-func edit(ctx context.Context, a *app.App, op, path, without string) error {
-	c, err := editor(ctx, a, op, path, without)
+// edit lets the person change a text in an editor. It returns the file, of this name, whose directory the caller removes.
+// op is the command, without says what to do without an editor.
+func edit(ctx context.Context, a *app.App, op, name, text, without string) (path, edited string, err error) {
+	dir, err := os.MkdirTemp("", "waggle-"+op+"-")
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	return runEditor(a, op, c)
+	path = filepath.Join(dir, name)
+	err = os.WriteFile(path, []byte(text), 0o600)
+	var c *exec.Cmd
+	if err == nil {
+		c, err = editor(ctx, a, op, path, without)
+	}
+	if err == nil {
+		err = runEditor(a, op, c)
+	}
+	if err != nil {
+		return "", "", errors.Join(err, os.RemoveAll(dir))
+	}
+	b, err := os.ReadFile(path)
+	return path, string(b), err
 }
 
 // runEditor runs an editor on this terminal until it ends.
