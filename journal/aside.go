@@ -105,10 +105,6 @@ func (j *File) rebuild() {
 	if j.sticky != nil {
 		return
 	}
-	if j.at.seq > j.least.seq {
-		j.least = j.at
-	}
-	j.aside.again = false
 	j.fresh()
 	j.restore()
 	_ = j.Refresh(context.Background()) // the next call reads on and returns the error

@@ -58,6 +58,24 @@ func (c chain) count(r Record) {
 	}
 }
 
+// drawn makes the records of an append that follows c and is in no file, and the chain behind them; their epochs
+// do not count yet.
+func (c chain) drawn(now time.Time, w Writer, propose func() ([]Draft, error)) (recs []Record, after chain, err error) {
+	if err := c.stale(w); err != nil {
+		return nil, c, err
+	}
+	drafts, err := propose()
+	if err != nil {
+		return nil, c, err
+	}
+	lines, _, err := c.draw(now, w, drafts, func(b []byte) (Ref, error) { return refOf(b), nil })
+	for _, l := range lines {
+		recs = append(recs, l.Record)
+		c.pass(l)
+	}
+	return recs, c, err
+}
+
 // draw makes the lines of an append that follows c. keep stores a large body. draw refuses records
 // that a reader would refuse, before anything is written.
 func (c chain) draw(now time.Time, w Writer, drafts []Draft, keep func([]byte) (Ref, error)) (lines []line, raw []byte, err error) {

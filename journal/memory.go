@@ -86,20 +86,9 @@ func (h *Handle) Append(ctx context.Context, w Writer, propose func() ([]Draft, 
 	if err := h.catchUp(); err != nil {
 		return nil, err
 	}
-	if err := h.m.at.stale(w); err != nil {
-		return nil, err
-	}
-	drafts, err := propose()
+	recs, after, err := h.m.at.drawn(h.m.now(), w, propose)
 	if err != nil {
 		return nil, err
-	}
-	lines, _, err := h.m.at.draw(h.m.now(), w, drafts, func(b []byte) (Ref, error) { return refOf(b), nil })
-	if err != nil {
-		return nil, err
-	}
-	var recs []Record
-	for _, l := range lines {
-		recs = append(recs, l.Record)
 	}
 	first, ok := h.fold.(Tentative)
 	if ok {
@@ -110,9 +99,9 @@ func (h *Handle) Append(ctx context.Context, w Writer, propose func() ([]Draft, 
 		}
 		h.n += len(recs)
 	}
-	for _, l := range lines {
-		h.m.at.pass(l)
-		h.m.at.count(l.Record)
+	h.m.at = after
+	for _, r := range recs {
+		after.count(r)
 	}
 	h.m.recs = append(h.m.recs, recs...)
 	if ok {

@@ -44,28 +44,17 @@ func (p *Preview) Append(ctx context.Context, w Writer, propose func() ([]Draft,
 	case fold == nil:
 		return nil, errPreview
 	}
-	if err := p.at.stale(w); err != nil {
+	recs, after, err := p.at.drawn(p.of.o.Now(), w, propose)
+	if err != nil || len(recs) == 0 {
 		return nil, err
-	}
-	drafts, err := propose()
-	if err != nil || len(drafts) == 0 {
-		return nil, err
-	}
-	lines, _, err := p.at.draw(p.of.o.Now(), w, drafts, func(b []byte) (Ref, error) { return refOf(b), nil })
-	if err != nil {
-		return nil, err
-	}
-	var recs []Record
-	for _, l := range lines {
-		recs = append(recs, l.Record)
 	}
 	p.of.previewed = true
 	if err := try(fold, recs); err != nil {
 		return nil, err
 	}
-	for _, l := range lines {
-		p.at.pass(l)
-		p.at.count(l.Record)
+	p.at = after
+	for _, r := range recs {
+		after.count(r)
 	}
 	p.recs = append(p.recs, recs...)
 	return recs, nil

@@ -129,18 +129,12 @@ var errLinks = errors.New("links changed")
 type change struct{ add, drop []ID }
 
 func difference(before, after []ID) change {
-	c := change{}
-	for _, id := range after {
-		if !slices.Contains(before, id) {
-			c.add = append(c.add, id)
-		}
-	}
-	for _, id := range before {
-		if !slices.Contains(after, id) {
-			c.drop = append(c.drop, id)
-		}
-	}
-	return c
+	return change{add: without(after, before), drop: without(before, after)}
+}
+
+// without is ids without those of others.
+func without(ids, others []ID) []ID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return slices.Contains(others, id) })
 }
 
 // relink is Update with changed dependencies. The caller holds the list's lock,
@@ -182,8 +176,7 @@ func (l *List) relink(ctx context.Context, id ID, fn func(*Task) error) (Task, e
 }
 
 func (c change) apply(ids []ID) []ID {
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return slices.Contains(c.drop, id) })
-	return unique(append(ids, c.add...))
+	return unique(append(without(ids, c.drop), c.add...))
 }
 
 func unique(ids []ID) []ID {
@@ -259,15 +252,10 @@ func (l *List) graph(ctx context.Context, need bool) (graph, error) {
 }
 
 func (g graph) unlink(id ID, blocks, blockedBy []ID) graph {
-	drop := func(from, what ID) {
-		g[from] = slices.DeleteFunc(g[from], func(b ID) bool { return b == what })
-	}
 	for _, other := range blocks {
-		drop(other, id)
+		g[other] = without(g[other], []ID{id})
 	}
-	for _, other := range blockedBy {
-		drop(id, other)
-	}
+	g[id] = without(g[id], blockedBy)
 	return g
 }
 

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/fs/logfile"
@@ -60,21 +58,13 @@ var stateFields = []jsonobj.Field[State]{
 // is not there; the directory above must be. It follows no link to dir or the file. A reader sees the old file or the
 // new one. The caller is the file's only writer.
 func WriteState(dir string, s State) error {
-	object := &jsonobj.Object{}
-	jsonobj.Update(object, stateFields, nil, &s)
-	if m := s.Metrics; m != nil {
-		if math.IsNaN(m.AvgResponseTime) || math.IsInf(m.AvgResponseTime, 0) {
-			return fmt.Errorf("task: state: avg_response_time is %v", m.AvgResponseTime)
-		}
-		average, err := jsonobj.Marshal(m.AvgResponseTime)
-		if err != nil {
-			return fmt.Errorf("task: state: %w", err)
-		}
-		metrics := &jsonobj.Object{}
-		metrics.Set("tokens_used", strconv.AppendInt(nil, m.TokensUsed, 10))
-		metrics.Set("tasks_completed", strconv.AppendInt(nil, int64(m.TasksCompleted), 10))
-		metrics.Set("avg_response_time", average)
-		object.Set("metrics", metrics.Raw())
+	raw, err := jsonobj.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("task: state: %w", err)
+	}
+	object, err := jsonobj.Parse(raw)
+	if err != nil {
+		return fmt.Errorf("task: state: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("task: state: %w", err)

@@ -110,28 +110,15 @@ func parseChecked(c *jsonobj.Checker, data []byte) *jsonobj.Object {
 // Circles returns the tasks that depend on themselves, in order of id. A task in a cycle of
 // dependencies stays blocked. Completed tasks block no other.
 func Circles(all []Task) []ID {
-	byID := map[ID]Task{}
+	g := graph{}
 	for _, t := range all {
-		byID[t.ID] = t
+		if t.open() {
+			g[t.ID] = t.BlockedBy
+		}
 	}
 	var found []ID
 	for _, t := range all {
-		if !t.open() {
-			continue
-		}
-		seen := map[ID]bool{}
-		next := slices.Clone(t.BlockedBy)
-		for len(next) > 0 && !seen[t.ID] {
-			id := next[0]
-			next = next[1:]
-			b, ok := byID[id]
-			if !ok || !b.open() || seen[id] {
-				continue
-			}
-			seen[id] = true
-			next = append(next, b.BlockedBy...)
-		}
-		if seen[t.ID] {
+		if slices.ContainsFunc(g[t.ID], func(blocker ID) bool { return g.path(blocker, t.ID) != nil }) {
 			found = append(found, t.ID)
 		}
 	}
