@@ -20,12 +20,10 @@ var readAlways = []string{".gitattributes", ".gitignore", ".gitmodules"}
 // file: it would wait for whoever writes into a named pipe.
 func giveUpBlocked(ctx context.Context, giveUp context.CancelCauseFunc, top string) {
 	for wait := blockedAfter; ; wait *= 4 {
-		again := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			again.Stop()
 			return
-		case <-again.C:
+		case <-time.After(wait):
 		}
 		if path := blocking(ctx, top); path != "" {
 			giveUp(fmt.Errorf("%s is no plain file, and git would wait for it: remove it", path))

@@ -11,7 +11,6 @@ import (
 // member's. The files are relative to the top level and sorted. At most limit are listed; more says
 // that there are others. It takes two calls of git, whatever the size of the history.
 func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, more bool, err error) {
-	diff := []string{"diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
 	at, from := g, ""
 	if t.From != "" {
 		from = refOf(t.From)
@@ -22,8 +21,8 @@ func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, mo
 			return nil, false, err
 		}
 		defer done()
-		diff[len(diff)-1] = "--ignore-submodules=all"
 	}
+	diff := slices.Concat(diffArgs, []string{"--name-only", "-z", at.modulesOf("dirty")})
 	var out string
 	var cut bool
 	if from != "" {

@@ -235,10 +235,7 @@ func (g Git) takePack(ctx context.Context, t Tree, r *refs, name string, room fu
 	if err := g.bare(t).act(ctx, t.Mirror, "index-pack", "-o", idx, tmp); err != nil {
 		return errors.Join(&HostileError{filepath.Join(r.dir, "objects", "pack", name), "is no pack: " + err.Error()}, os.Remove(tmp))
 	}
-	if err := os.Rename(tmp, to); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	return nil
+	return wrapped(os.Rename(tmp, to))
 }
 
 // place writes a file beside its place and renames it.
@@ -252,7 +249,7 @@ func place(to string, write func(io.Writer) error) error {
 		err = os.Rename(f.Name(), to)
 	}
 	if err != nil {
-		return fmt.Errorf("worktree: %w", errors.Join(err, os.Remove(f.Name())))
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return wrapped(err)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -495,7 +496,7 @@ func (s Store) undo(ctx context.Context, r Record) error {
 	if err := removeEmpty(t.Path); err != nil {
 		return err
 	}
-	if err := s.dropBranch(ctx, t); err != nil {
+	if _, err := s.dropBranch(ctx, t, t.Base); err != nil {
 		return err
 	}
 	return s.forget(r)
@@ -522,26 +523,29 @@ func removeEmpty(path string) error {
 	return fmt.Errorf("worktree: %w", err)
 }
 
-// dropBranch deletes a worktree's branch if that holds no commit of its own and is
-// checked out nowhere. It is deleted only as it was looked at.
-func (s Store) dropBranch(ctx context.Context, t Tree) error {
+// dropBranch deletes a worktree's branch if it has no commit that another one has not, and is checked out nowhere;
+// else it says why the branch is kept. It is deleted only as it was looked at.
+func (s Store) dropBranch(ctx context.Context, t Tree, other string) (kept string, err error) {
 	if t.Existing {
-		return nil
+		return "", nil
 	}
 	tip, err := s.Git.At(ctx, t, t.Branch)
 	if err != nil || tip == "" {
-		return err
+		return "", err
 	}
-	own, err := s.Git.of(t.Common).line(ctx, t.Common, "rev-list", "--max-count=1", tip, "--not", t.Base)
+	own, err := s.Git.of(t.Common).line(ctx, t.Common, "rev-list", "--max-count=1", tip, "--not", other)
 	if err != nil || own != "" {
-		return err
+		return fmt.Sprintf("branch %s has commits that were not merged", t.Branch), err
 	}
 	all, err := s.Git.worktrees(ctx, t.Common)
-	if err != nil || slices.ContainsFunc(all, func(w listed) bool { return w.branch == t.Branch }) {
-		return err
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(all, func(w listed) bool { return w.branch == t.Branch }); i >= 0 {
+		return fmt.Sprintf("%s is on branch %s", all[i].path, t.Branch), nil
 	}
 	_, err = s.Git.of(t.Common).run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), tip)
-	return err
+	return "", err
 }
 
 // Restore makes a recorded worktree again when its directory does not exist any more, from its
@@ -616,7 +620,8 @@ func (s Store) refill(ctx context.Context, t Tree, dir string) error {
 
 // noSpace marks an error of a full disk.
 func noSpace(err error) error {
-	if err == nil || !full(err) && !said(err, "No space left on device") && !said(err, "Disk quota exceeded") {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || said(err, "No space left on device") || said(err, "Disk quota exceeded")
+	if !full {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrNoSpace, err)

@@ -57,15 +57,19 @@ func (g Git) diffFrom(ctx context.Context, t Tree, commit string) (d Difference,
 	if err := g.same(ctx, t); err != nil {
 		return d, err
 	}
-	read := g.readLinked
+	read := g.linkedFiles
 	if t.own() {
-		read = g.readOwn
+		read = g.ownFiles
 	}
-	at, base, head, done, err := read(ctx, t)
+	at, head, from, done, err := read(ctx, t)
 	if err != nil {
 		return d, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	base, err := at.start(ctx, t.Path, t, head, from)
+	if err != nil {
+		return d, err
+	}
 	if _, err := at.run(ctx, t.Path, "add", "--intent-to-add", "--", "."); err != nil {
 		return d, err
 	}
@@ -123,7 +127,7 @@ func (g Git) diffBranch(ctx context.Context, t Tree, commit string) (d Differenc
 // start is the commit that the work of a worktree begins at: its base, or the newest common commit
 // with the branch that it came from when the work was moved there.
 func (g Git) start(ctx context.Context, dir string, t Tree, head, from string) (string, error) {
-	if t.From == "" || from == "" {
+	if t.From == "" || from == "" || head == "" {
 		return t.Base, nil
 	}
 	common, err := g.line(ctx, dir, "merge-base", head, from)
@@ -141,17 +145,14 @@ func (g Git) start(ctx context.Context, dir string, t Tree, head, from string) (
 	return common, nil
 }
 
-// readLinked returns a git with a copy of the index of a linked worktree, so that reading changes
-// nothing of the member's.
-func (g Git) readLinked(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
+// linkedFiles returns a git with a copy of the index of a linked worktree, so that reading changes
+// nothing of the member's, the commit that it is at, and the branch that it came from.
+func (g Git) linkedFiles(ctx context.Context, t Tree) (at Git, head, from string, done func() error, err error) {
 	if head, err = g.commit(ctx, t.Path, "HEAD"); err != nil {
 		return g, "", "", nil, err
 	}
-	if base, err = g.start(ctx, t.Path, t, head, refOf(t.From)); err != nil {
-		return g, "", "", nil, err
-	}
 	at, done, err = g.withIndex(ctx, t)
-	return at, base, head, done, err
+	return at, head, refOf(t.From), done, err
 }
 
 // withIndex returns a git with a copy of the index of a linked worktree, which runs no hook.
@@ -215,28 +216,9 @@ func (g Git) quiet() Git {
 	return g
 }
 
-// readOwn is readLinked for a checkout with a git directory of its own. It holds the mirror until done.
-func (g Git) readOwn(ctx context.Context, t Tree) (at Git, base, head string, done func() error, err error) {
-	at, k, from, done, err := g.ownFiles(ctx, t)
-	if err != nil {
-		return g, "", "", nil, err
-	}
-	base = t.Base
-	if k.head != "" {
-		if base, err = g.bare(t).start(ctx, t.Mirror, t, k.head, from); err != nil {
-			err = errors.Join(err, done())
-		}
-	}
-	return at, base, k.head, done, err
-}
-
 // compare fills in the files and the text of a diff.
 func (g Git) compare(ctx context.Context, dir string, d *Difference, revisions ...string) error {
-	modules := "--ignore-submodules=dirty"
-	if g.workTree != "" {
-		modules = "--ignore-submodules=all"
-	}
-	args := append(slices.Clone(diffArgs), modules)
+	args := append(slices.Clone(diffArgs), g.modulesOf("dirty"))
 	out, more, err := g.bounded(ctx, dir, 1, outLimit, append(append(slices.Clone(args), "--numstat", "-z"), revisions...)...)
 	if err != nil {
 		return err

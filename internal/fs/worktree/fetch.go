@@ -134,7 +134,7 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	if err := p.index(ctx, t, k); err != nil {
 		return err
 	}
-	if err := p.changes(ctx, t, s, "--ignore-submodules=all"); err != nil {
+	if err := p.changes(ctx, t.Path, s); err != nil {
 		return err
 	}
 	s.Branch = k.branch
@@ -148,12 +148,12 @@ func (g Git) statusOwn(ctx context.Context, t Tree, s *Status) (err error) {
 	return g.ownCommits(ctx, t, k, s)
 }
 
-// ownFiles returns a git with the mirror's index for a checkout with a git directory of its own, what was taken of it, and
-// where the branch is that it came from, "" for none. It holds the mirror until done.
-func (g Git) ownFiles(ctx context.Context, t Tree) (at Git, k taken, from string, done func() error, err error) {
-	k, done, err = g.take(ctx, t)
+// ownFiles is linkedFiles for a checkout with a git directory of its own: it returns a git with the mirror's index, the
+// commit that the checkout is at, and where the branch is that it came from, "" for none. It holds the mirror until done.
+func (g Git) ownFiles(ctx context.Context, t Tree) (at Git, head, from string, done func() error, err error) {
+	k, done, err := g.take(ctx, t)
 	if err != nil {
-		return g, k, "", nil, err
+		return g, "", "", nil, err
 	}
 	at = g.private(t)
 	if from, err = g.base(ctx, t); err == nil {
@@ -162,7 +162,7 @@ func (g Git) ownFiles(ctx context.Context, t Tree) (at Git, k taken, from string
 	if err != nil {
 		err = errors.Join(err, done())
 	}
-	return at, k, from, done, err
+	return at, k.head, from, done, err
 }
 
 // index makes the mirror's index that of the checkout's commit, and what it ignores that of the

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,11 +201,8 @@ func (g Git) once(ctx context.Context, dir string, times int, stdout *capped, ar
 		}
 		return err
 	}
-	each := g.Limit
-	if each == 0 {
-		each = 30 * time.Second
-	}
-	tctx, cancel := context.WithTimeoutCause(ctx, each*time.Duration(times), fmt.Errorf("it took longer than %v", each*time.Duration(times)))
+	limit := cmp.Or(g.Limit, 30*time.Second) * time.Duration(times)
+	tctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
 	if g.workTree != "" {
 		var giveUp context.CancelCauseFunc

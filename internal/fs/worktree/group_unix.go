@@ -3,7 +3,6 @@
 package worktree
 
 import (
-	"errors"
 	"os/exec"
 	"syscall"
 )
@@ -13,9 +12,4 @@ import (
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-}
-
-// full reports an error of a full disk.
-func full(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

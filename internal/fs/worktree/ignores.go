@@ -49,8 +49,5 @@ func (g Git) ignore(ctx context.Context, common, gitDir string) error {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(gitDir, "info", "exclude"), []byte(text), 0o600)
 	}
-	if err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	return nil
+	return wrapped(err)
 }

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -46,10 +47,6 @@ func (g Git) lockOf(err error) string {
 
 // removeLeft removes a lock that stays the same file for leftAfter, and reports whether it is gone.
 func (g Git) removeLeft(ctx context.Context, lock string) bool {
-	wait := g.LeftAfter
-	if wait == 0 {
-		wait = leftAfter
-	}
 	first, err := os.Lstat(lock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -60,7 +57,7 @@ func (g Git) removeLeft(ctx context.Context, lock string) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(wait): // real clock: another process's git
+	case <-time.After(cmp.Or(g.LeftAfter, leftAfter)): // real clock: another process's git
 	}
 	now, err := os.Lstat(lock)
 	if err != nil || !os.SameFile(first, now) || !first.ModTime().Equal(now.ModTime()) {

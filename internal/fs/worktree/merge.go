@@ -333,10 +333,7 @@ func (s Store) dropScratch(ctx context.Context, t Tree) error {
 		}
 	}
 	own, mirror := s.checkOwn(t)
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(own), os.RemoveAll(mirror)); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	return nil
+	return wrapped(errors.Join(os.RemoveAll(dir), os.RemoveAll(own), os.RemoveAll(mirror)))
 }
 
 // combine makes the result in a scratch checkout of the target.

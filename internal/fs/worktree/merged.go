@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,7 +24,11 @@ func (s Store) RemoveMerged(ctx context.Context, t Tree, tip Tip) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.dropMerged(ctx, t, tip); err != nil {
+	kept, err := s.dropBranch(ctx, t, tip.Commit)
+	if err == nil && kept != "" {
+		err = &KeptError{Tree: t, Why: kept}
+	}
+	if err != nil {
 		return err
 	}
 	return s.Git.dropTurns(ctx, t)
@@ -70,7 +73,7 @@ func (s Store) unchanged(ctx context.Context, t Tree, tip Tip, st *Status) error
 			return err
 		}
 		at = is.head
-	} else if err := s.Git.hidden(ctx, t, st); err != nil {
+	} else if err := s.Git.hidden(ctx, t, ".", st); err != nil {
 		return err
 	}
 	st.Commits, st.cutCommits = nil, false
@@ -101,32 +104,4 @@ func (s Store) unchangedOwn(ctx context.Context, t Tree, tip Tip, st *Status) (e
 		at = append(at, k.head)
 	}
 	return s.Git.bare(t).log(ctx, t.Mirror, append(at, "--not", tip.Commit, t.Base), st)
-}
-
-// dropMerged deletes the branch of a worktree when all of it was merged and no checkout is on it.
-func (s Store) dropMerged(ctx context.Context, t Tree, tip Tip) error {
-	if t.Existing {
-		return nil
-	}
-	repo := s.Git.of(t.Common)
-	now, err := repo.commit(ctx, t.Common, refOf(t.Branch))
-	if err != nil || now == "" {
-		return err
-	}
-	if _, err := repo.run(ctx, t.Common, "merge-base", "--is-ancestor", now, tip.Commit); exit(err) == 1 {
-		return &KeptError{Tree: t, Why: fmt.Sprintf("branch %s has commits that were not merged", t.Branch)}
-	} else if err != nil {
-		return err
-	}
-	all, err := s.Git.worktrees(ctx, t.Common)
-	if err != nil {
-		return err
-	}
-	for _, w := range all {
-		if w.branch == t.Branch {
-			return &KeptError{Tree: t, Why: fmt.Sprintf("%s is on branch %s", w.path, t.Branch)}
-		}
-	}
-	_, err = repo.run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), now)
-	return err
 }

@@ -180,10 +180,7 @@ func (s Store) fill(ctx context.Context, i *Intent, p spot, how string) error {
 	if err == nil {
 		err = errors.Join(f.Sync(), f.Close())
 	}
-	if err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	return nil
+	return wrapped(err)
 }
 
 // finish makes the copy the index of a checkout, and frees that. It does nothing when that is done.

@@ -110,15 +110,14 @@ func (s Store) addOwn(ctx context.Context, t Tree, at string) error {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(hooks, "pre-push"), []byte(prePush), 0o700)
 	}
+	if err == nil { // git takes configuration and hooks from the directory that this file names, the same one here
+		err = os.WriteFile(filepath.Join(t.gitDir(), "commondir"), []byte(".\n"), 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	if err := s.Git.ignore(ctx, t.Common, t.gitDir()); err != nil {
 		return err
-	}
-	// Git takes configuration and hooks from the directory that this file names, the same one here.
-	if err := os.WriteFile(filepath.Join(t.gitDir(), "commondir"), []byte(".\n"), 0o600); err != nil {
-		return fmt.Errorf("worktree: %w", err)
 	}
 	for _, args := range [][]string{
 		{"update-ref", refOf(t.Branch), at},
@@ -184,28 +183,22 @@ func (s Store) makeMirror(ctx context.Context, t Tree, format string) error {
 
 // lend lets a git directory use the repository's objects.
 func (s Store) lend(gitDir, common string) error {
-	info := filepath.Join(gitDir, "objects", "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	objects := filepath.Join(common, "objects")
+	info, objects := filepath.Join(gitDir, "objects", "info"), filepath.Join(common, "objects")
 	if strings.ContainsAny(objects, "\n\"") {
 		return fmt.Errorf("worktree: %q cannot be named to git as a place of objects", objects)
 	}
-	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	shallow, err := os.ReadFile(filepath.Join(common, "shallow"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	err := os.MkdirAll(info, 0o700)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(gitDir, "shallow"), shallow, 0o600)
+		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	return nil
+	shallow, err := os.ReadFile(filepath.Join(common, "shallow"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(gitDir, "shallow"), shallow, 0o600)
+	}
+	return wrapped(ignoreMissing(err))
 }
 
 // configure writes the settings of the checkout's own git directory: those of the repository that
@@ -232,10 +225,7 @@ func (s Store) configure(ctx context.Context, t Tree) error {
 		return fmt.Errorf("worktree: %w", err)
 	}
 	_, err = io.WriteString(f, settings(sets))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("worktree: %w", noSpace(err))
-	}
-	return nil
+	return wrapped(noSpace(errors.Join(err, f.Close())))
 }
 
 // settings are lines of a configuration file of git; of two with the same key the last holds.
@@ -268,7 +258,7 @@ func (s Store) undoOwn(ctx context.Context, r Record) error {
 		return err
 	}
 	if _, err := os.Lstat(t.Common); !errors.Is(err, fs.ErrNotExist) {
-		if err := s.dropBranch(ctx, t); err != nil {
+		if _, err := s.dropBranch(ctx, t, t.Base); err != nil {
 			return err
 		}
 	}
@@ -324,8 +314,5 @@ func (s Store) dropOwn(t Tree) error {
 			return fmt.Errorf("worktree: %w", err)
 		}
 	}
-	if err := errors.Join(os.RemoveAll(aside), os.RemoveAll(t.Mirror)); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	return nil
+	return wrapped(errors.Join(os.RemoveAll(aside), os.RemoveAll(t.Mirror)))
 }

@@ -164,62 +164,50 @@ func (g Git) link(ctx context.Context, t Tree, to *os.Root, p string) error {
 
 // copyPath copies a file, a link or a directory whole.
 func copyPath(ctx context.Context, from, to *os.Root, p string) error {
-	if err := ctx.Err(); err != nil {
+	if err := to.MkdirAll(path.Dir(p), 0o755); err != nil {
+		return wrapped(noSpace(err))
+	}
+	if info, err := from.Lstat(p); err == nil && info.Mode()&fs.ModeSymlink != 0 { // WalkDir would follow it
+		return wrapped(noSpace(copyLink(from, to, p)))
+	}
+	return fs.WalkDir(from.FS(), p, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+		case e.IsDir():
+			err = to.MkdirAll(p, 0o755)
+		case e.Type().IsRegular():
+			err = copyFile(from, to, p, e)
+		case e.Type()&fs.ModeSymlink != 0:
+			err = copyLink(from, to, p)
+		}
+		return wrapped(noSpace(err))
+	})
+}
+
+func copyLink(from, to *os.Root, p string) error {
+	at, err := from.Readlink(p)
+	if err == nil {
+		err = to.Symlink(at, p)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func copyFile(from, to *os.Root, p string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil {
 		return err
 	}
-	info, err := from.Lstat(p)
-	if err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	if err := to.MkdirAll(path.Dir(p), 0o755); err != nil {
-		return fmt.Errorf("worktree: %w", noSpace(err))
-	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		return copyDir(ctx, from, to, p)
-	case mode.IsRegular():
-		err = copyFile(from, to, p, mode.Perm())
-	case mode&fs.ModeSymlink != 0:
-		var at string
-		if at, err = from.Readlink(p); err == nil {
-			if err = to.Symlink(at, p); errors.Is(err, fs.ErrExist) {
-				err = nil
-			}
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("worktree: %w", noSpace(err))
-	}
-	return nil
-}
-
-func copyDir(ctx context.Context, from, to *os.Root, p string) error {
-	dir, err := from.Open(p)
-	if err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	entries, err := dir.ReadDir(-1)
-	if err = errors.Join(err, dir.Close()); err != nil {
-		return fmt.Errorf("worktree: %w", err)
-	}
-	if err := to.MkdirAll(p, 0o755); err != nil {
-		return fmt.Errorf("worktree: %w", noSpace(err))
-	}
-	for _, e := range entries {
-		if err := copyPath(ctx, from, to, path.Join(p, e.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to *os.Root, p string, mode fs.FileMode) error {
 	in, err := from.Open(p)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := to.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := to.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

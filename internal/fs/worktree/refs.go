@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // What a member's own git directory may hold, before it counts as hostile.
@@ -78,7 +79,7 @@ func (r *refs) open(name string, limit int64) (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, &HostileError{path.Join(r.dir, name), "is no plain file"}
 	}
-	f, err := r.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait for its other end
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +231,7 @@ func (r *refs) list(dir string, most int) ([]fs.DirEntry, error) {
 	if !info.IsDir() {
 		return nil, &HostileError{path.Join(r.dir, dir), "is no directory"}
 	}
-	f, err := r.root.OpenFile(dir, os.O_RDONLY|nonblock, 0)
+	f, err := r.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("worktree: %w", err)
 	}

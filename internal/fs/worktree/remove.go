@@ -48,7 +48,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	}
 	st, err := s.left(ctx, r)
 	if err == nil && !st.Missing && !t.own() {
-		err = s.Git.hidden(ctx, t, &st)
+		err = s.Git.hidden(ctx, t, ".", &st)
 	}
 	if _, other := errors.AsType[*MismatchError](err); other {
 		return &KeptError{Tree: t, Why: err.Error()}
@@ -73,7 +73,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 		return err
 	}
 	s.at("removed")
-	if err := s.dropBranch(ctx, t); err != nil {
+	if _, err := s.dropBranch(ctx, t, t.Base); err != nil {
 		return err
 	}
 	s.at("branch")
@@ -151,7 +151,7 @@ func (g Git) halfGone(ctx context.Context, dir string, st *Status) bool {
 		var inside Status // of a submodule
 		in := g
 		in.options = hardened
-		if err := in.changes(ctx, Tree{Path: at}, &inside, "--ignore-submodules=none"); err != nil || !in.halfGone(ctx, at, &inside) {
+		if err := in.changes(ctx, at, &inside); err != nil || !in.halfGone(ctx, at, &inside) {
 			return false
 		}
 	}
@@ -197,11 +197,9 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 	if force {
 		args = append(args, "--force")
 	}
-	if err := s.Git.of(t.Common).act(ctx, t.Common, append(args, "--", t.Path)...); err != nil {
-		if said(err, "submodule") || said(err, "contains modified or untracked files") || said(err, "locked") {
-			return &KeptError{Tree: t, Why: err.(*GitError).Said}
-		}
-		return fmt.Errorf("worktree: %w", err)
+	err = s.Git.of(t.Common).act(ctx, t.Common, append(args, "--", t.Path)...)
+	if said(err, "submodule") || said(err, "contains modified or untracked files") || said(err, "locked") {
+		return &KeptError{Tree: t, Why: err.(*GitError).Said}
 	}
-	return nil
+	return wrapped(err)
 }

@@ -140,7 +140,7 @@ func (g Git) files(ctx context.Context, t Tree, s *Status) error {
 	if s.Missing {
 		return nil
 	}
-	if err := g.changes(ctx, t, s, "--ignore-submodules=none"); err != nil {
+	if err := g.changes(ctx, t.Path, s); err != nil {
 		return err
 	}
 	var err error
@@ -149,17 +149,25 @@ func (g Git) files(ctx context.Context, t Tree, s *Status) error {
 }
 
 // changes fills in what git status says.
-func (g Git) changes(ctx context.Context, t Tree, s *Status, submodules string) error {
+func (g Git) changes(ctx context.Context, dir string, s *Status) error {
 	room, untracked := shown, "--untracked-files=normal"
 	if g.all {
 		room, untracked = math.MaxInt, "--untracked-files=all"
 	}
-	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", untracked, "--no-renames", submodules)
+	out, more, err := g.bounded(ctx, dir, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", untracked, "--no-renames", g.modulesOf("none"))
 	if err != nil {
 		return err
 	}
 	s.cutFiles = more
-	return s.read(t.Path, out, func(to *[]string, path string) { add(to, path, room, &s.cutFiles) })
+	return s.read(dir, out, func(to *[]string, path string) { add(to, path, room, &s.cutFiles) })
+}
+
+// modulesOf says what of submodules git ignores in its own checkout; in a confined member's it looks at none of them.
+func (g Git) modulesOf(ignores string) string {
+	if g.workTree != "" {
+		ignores = "all"
+	}
+	return "--ignore-submodules=" + ignores
 }
 
 // read reads what git status says, in the form of porcelain v2, and hands each file on.
@@ -296,12 +304,10 @@ func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
 	return nil
 }
 
-// hidden fills in files that git was told to treat as unchanged or absent, and which exist, in a checkout and in its
-// submodules: git would delete them with the worktree without a check. So it would a submodule's git directory that is
-// among the files.
-func (g Git) hidden(ctx context.Context, t Tree, s *Status) error { return g.hiddenIn(ctx, t, ".", s) }
-
-func (g Git) hiddenIn(ctx context.Context, t Tree, sub string, s *Status) error {
+// hidden fills in files that git was told to treat as unchanged or absent, and which exist, in a checkout (sub is ".") or
+// its submodule at sub, and in the submodules of that: git would delete them with the worktree without a check. So it
+// would a submodule's git directory that is among the files.
+func (g Git) hidden(ctx context.Context, t Tree, sub string, s *Status) error {
 	if sub != "." {
 		g.options = hardened
 	}
@@ -319,7 +325,7 @@ func (g Git) hiddenIn(ctx context.Context, t Tree, sub string, s *Status) error 
 				return err
 			}
 			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-				if err := g.hiddenIn(ctx, t, filepath.Join(sub, path), s); err != nil {
+				if err := g.hidden(ctx, t, filepath.Join(sub, path), s); err != nil {
 					return err
 				}
 			}

@@ -65,6 +65,14 @@ func (t Tree) Outside(dir string) string {
 	return dir
 }
 
+// wrapped is an error of a file operation with the name of this package; nil for none.
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("worktree: %w", err)
+}
+
 // Errors of Create that callers distinguish.
 var (
 	ErrNoGit         = errors.New("git is not installed")
@@ -130,6 +138,13 @@ func (e *KeptError) Error() string {
 		why = e.Status.String()
 	}
 	return fmt.Sprintf("worktree kept: %s: %s", why, e.Tree.Path)
+}
+
+// GoneError reports a worktree whose directory and branch do not exist any more.
+type GoneError struct{ Tree Tree }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("the worktree %s and its branch %s are gone", e.Tree.Path, e.Tree.Branch)
 }
 
 // UnknownError: no record says that a worktree is ours.
