@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 )
 
 // Splice replaces Delete bytes at Offset by Insert.
@@ -83,7 +84,7 @@ func (l *lock) attempt(fn func(View) ([]Splice, error)) (done bool, err error) {
 	done, err = p.publish()
 	p.tmp.Close()
 	if !done {
-		p.withdraw()
+		_ = os.Remove(p.tmp.Name())
 	}
 	return done, err
 }

@@ -82,15 +82,32 @@ const (
 	lookPause = 5 * time.Millisecond
 )
 
-// onlyLooked reports whether no process holds the lock of path alone: those that share it look whether
+// free reports whether no process holds the lock of path alone: those that share it look whether
 // somebody does.
-func onlyLooked(path string) bool {
+func free(path string) (bool, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
 	shared, err := l.TryRLock()
 	if shared {
 		err = l.Unlock()
 	}
-	return shared && err == nil
+	return shared && err == nil, err
+}
+
+// Flocked reports whether a process holds the flock of path (Flock, TryFlock); what is not a regular file is held by
+// none. It makes and changes no file. A TryFlock of another process waits for the call.
+func Flocked(path string) (bool, error) {
+	path, err := canonical(path)
+	nobody := replaced(path)
+	if err == nil && !nobody {
+		nobody, err = free(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("flock: %w", err)
+	}
+	return !nobody, nil
 }
 
 // tryFlock returns nil when another process holds the lock. One that only looks at it is waited for.
@@ -107,8 +124,12 @@ func tryFlock(path string, o Options) (*flock.Flock, error) {
 			return nil, err
 		}
 		ok, err := l.TryLock()
+		onlyLooked := false
+		if err == nil && !ok && looks > 0 {
+			onlyLooked, _ = free(path)
+		}
 		switch {
-		case err == nil && !ok && looks > 0 && onlyLooked(path):
+		case onlyLooked:
 			looks--
 			time.Sleep(lookPause)
 			continue
@@ -171,11 +192,10 @@ func (w *waiter) wait() bool {
 	if w.ctx.Err() != nil {
 		return false
 	}
-	t := time.NewTimer(w.delay/2 + rand.N(w.delay/2+1))
-	defer t.Stop()
+	pause := w.delay/2 + rand.N(w.delay/2+1)
 	w.delay = min(2*w.delay, lastDelay)
 	select {
-	case <-t.C:
+	case <-time.After(pause):
 		return true
 	case <-w.ctx.Done():
 		return false

@@ -51,15 +51,15 @@ func (l *lock) settle(tmp string) {
 
 // keep moves a foreign content that cannot be merged beside the file.
 func (l *lock) keep(tmp string) {
-	stamp := l.path + ".displaced-" + l.o.now().UTC().Format("20060102T150405.000Z")
+	stamp := l.path + ".displaced-" + l.o.now().UTC().Format(stampForm)
 	for n := 1; n < 100; n++ {
 		to := stamp
 		if n > 1 {
 			to = fmt.Sprintf("%s-%d", stamp, n)
 		}
 		err := renameNoReplace(tmp, to)
-		if err == nil {
-			l.o.kept(to)
+		if err == nil && l.o.Kept != nil {
+			l.o.Kept(to)
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return
@@ -85,7 +85,7 @@ func removeTemps(p place, suffix string, before time.Time) {
 func isTemp(e fs.DirEntry, base, suffix string, before time.Time) bool {
 	hex, ours := strings.CutPrefix(e.Name(), "."+base+".")
 	hex, temp := strings.CutSuffix(hex, "."+suffix)
-	if !ours || !temp || !isHex8(hex) {
+	if !ours || !temp || len(hex) != 8 || strings.Trim(hex, "0123456789abcdef") != "" {
 		return false
 	}
 	fi, err := e.Info()
@@ -94,11 +94,11 @@ func isTemp(e fs.DirEntry, base, suffix string, before time.Time) bool {
 
 // removeShadow removes what an older waggle left beside a large file: the content of one edit before. The old content of
 // a mailbox must not stay on disk.
-func removeShadow(path string) {
-	dir, base := filepath.Split(path)
-	_ = os.Remove(dir + "." + base + ".shadow")
-}
+func removeShadow(path string) { _ = os.Remove(sibling(path, "shadow")) }
 
-func isHex8(s string) bool {
-	return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
+// sibling names a dot file beside a file. Its name does not end in .json, so that no
+// program reads it as an inbox.
+func sibling(path, suffix string) string {
+	dir, base := filepath.Split(path)
+	return dir + "." + base + "." + suffix
 }

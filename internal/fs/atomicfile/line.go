@@ -35,10 +35,7 @@ func waitFlock(ctx context.Context, path string, o Options, w *waiter) (*flock.F
 	defer t.leave()
 	moved, last := time.Now(), int64(0)
 	for {
-		ahead := int64(0)
-		if t != nil {
-			ahead = t.ahead()
-		}
+		ahead := t.ahead()
 		if ahead != last {
 			moved, last = time.Now(), ahead
 			w.extend(ctx, o)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -56,13 +55,6 @@ type lock struct {
 }
 
 func (l *lock) dirPath() string { return l.path + ".lock" }
-
-// sibling names a dot file beside the locked file. Its name does not end in .json, so that no
-// program reads it as an inbox.
-func (l *lock) sibling(suffix string) string {
-	dir, base := filepath.Split(l.path)
-	return dir + "." + base + "." + suffix
-}
 
 // acquire takes queue, flock and lock directory in this order, one deadline for all, and removes
 // what a killed writer left.

@@ -102,37 +102,17 @@ type Options struct {
 	Kept func(path string)
 }
 
-func (o Options) deadline() time.Duration {
-	if o.Deadline <= 0 {
-		return DefaultDeadline
-	}
-	return o.Deadline
-}
+func (o Options) deadline() time.Duration { return cmp.Or(max(o.Deadline, 0), DefaultDeadline) }
 
-func (o Options) stale() time.Duration {
-	if o.Stale <= 0 {
-		return DefaultStale
-	}
-	return o.Stale
-}
+func (o Options) stale() time.Duration { return cmp.Or(max(o.Stale, 0), DefaultStale) }
 
 // refresh is how often a long hold renews its lock directory: well inside the
 // 5 s that proper-lockfile itself uses, and three times per stale period.
 func (o Options) refresh() time.Duration { return min(o.stale()/3, 3*time.Second) }
 
-func (o Options) perm() fs.FileMode {
-	if o.Perm == 0 {
-		return 0o600
-	}
-	return o.Perm.Perm()
-}
+func (o Options) perm() fs.FileMode { return cmp.Or(o.Perm.Perm(), 0o600) }
 
-func (o Options) maxSize() int64 {
-	if o.MaxSize <= 0 {
-		return DefaultMaxSize
-	}
-	return o.MaxSize
-}
+func (o Options) maxSize() int64 { return cmp.Or(max(o.MaxSize, 0), DefaultMaxSize) }
 
 func (o Options) now() time.Time {
 	if o.Now == nil {
@@ -144,11 +124,5 @@ func (o Options) now() time.Time {
 func (o Options) hook(step string) {
 	if o.Hook != nil {
 		o.Hook(step)
-	}
-}
-
-func (o Options) kept(path string) {
-	if o.Kept != nil {
-		o.Kept(path)
 	}
 }

@@ -93,9 +93,6 @@ func (p *publication) publish() (done bool, err error) {
 	return true, nil
 }
 
-// withdraw removes a temporary file that was not published.
-func (p *publication) withdraw() { _ = os.Remove(p.tmp.Name()) }
-
 // create publishes a file that did not exist; one that exists meanwhile stays.
 func (p *publication) create() (bool, error) {
 	p.l.o.hook("checked")
@@ -164,7 +161,7 @@ func (p *publication) displacedAsRead(tmp string) bool {
 		return false
 	}
 	id, err := Identify(tmp)
-	return err == nil && id.sameContent(p.v.id) && p.sameBytes() == nil
+	return err == nil && id.sameContent(p.v.id) && p.sameBytes()
 }
 
 // undo swaps back. Should yet another program have replaced our content in these
@@ -236,38 +233,25 @@ func addTo(path string, data []byte) error {
 // changed reports whether the name leads to something else than what was read.
 func (p *publication) changed() bool {
 	id, err := Identify(p.l.path)
-	return err != nil || id != p.v.id || p.sameBytes() != nil
+	return err != nil || id != p.v.id || !p.sameBytes()
 }
 
-var errDiffers = errors.New("content differs")
-
-// same compares a file with what it held, a piece at a time.
-func same(f io.ReaderAt, was []byte) error {
+// same reports that a file can be read and has what it held. It compares a piece at a time.
+func same(f io.ReaderAt, was []byte) bool {
 	piece := make([]byte, min(len(was)+1, 64<<10))
 	for at := 0; ; {
 		n, err := f.ReadAt(piece, int64(at))
 		if at+n > len(was) || !bytes.Equal(piece[:n], was[at:at+n]) {
-			return errDiffers
+			return false
 		}
-		at += n
-		switch {
-		case err == io.EOF && at == len(was):
-			return nil
-		case err == io.EOF:
-			return errDiffers
-		case err != nil:
-			return err
+		if at += n; err != nil {
+			return err == io.EOF && at == len(was)
 		}
 	}
 }
 
 // sameBytes compares the content again where times cannot be trusted.
-func (p *publication) sameBytes() error {
-	if !p.v.doubt {
-		return nil
-	}
-	return same(p.v.f, p.v.data)
-}
+func (p *publication) sameBytes() bool { return !p.v.doubt || same(p.v.f, p.v.data) }
 
 // beingWritten reports that a program has the file open for writing, unless it
 // has had it open for too long already.

@@ -12,7 +12,7 @@ import (
 // to us alone, and only the lock directory is used.
 func (l *lock) queuePath() (path string, ok bool) {
 	if l.o.Queue == "" {
-		return l.sibling("flk"), true
+		return sibling(l.path, "flk"), true
 	}
 	if !private(l.o.Queue) {
 		return "", false

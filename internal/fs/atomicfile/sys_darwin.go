@@ -10,14 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func identityOf(fi fs.FileInfo) Identity {
-	id := Identity{size: fi.Size(), mtime: fi.ModTime().UnixNano()}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		id.ino = st.Ino
-		id.ctime = st.Ctimespec.Nano()
-	}
-	return id
-}
+func changed(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }
 
 func statDir(path string) (dirStat, error) {
 	fi, err := os.Lstat(path)
@@ -50,9 +43,6 @@ func syncData(f *os.File) error {
 	return err
 }
 
-// hasWriter cannot be answered here: there are no leases.
-func hasWriter(*os.File) bool { return false }
-
 // fineTimes reports whether the file system stamps by the clock: APFS does.
 func fineTimes(dir string) bool {
 	var st unix.Statfs_t
@@ -62,7 +52,10 @@ func fineTimes(dir string) bool {
 	return unix.ByteSliceToString(st.Fstypename[:]) == "apfs"
 }
 
-const clockOfAll = unix.CLOCK_UPTIME_RAW
+const (
+	clockOfAll = unix.CLOCK_UPTIME_RAW
+	readOnly   = unix.MNT_RDONLY // of a file system
+)
 
 // bootID names this run of the kernel.
 var bootID = sync.OnceValue(func() string {
@@ -81,6 +74,3 @@ func procStart(pid int) (uint64, bool) {
 	}
 	return uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec), true
 }
-
-// Holder cannot be answered here.
-func Holder(string) int { return 0 }

@@ -14,14 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func identityOf(fi fs.FileInfo) Identity {
-	id := Identity{size: fi.Size(), mtime: fi.ModTime().UnixNano()}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		id.ino = st.Ino
-		id.ctime = st.Ctim.Nano()
-	}
-	return id
-}
+func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
 func statDir(path string) (dirStat, error) {
 	var st unix.Statx_t
@@ -98,7 +91,10 @@ var multigrain = sync.OnceValue(func() bool {
 	return major > 6 || major == 6 && minor >= 13
 })
 
-const clockOfAll = unix.CLOCK_MONOTONIC
+const (
+	clockOfAll = unix.CLOCK_MONOTONIC
+	readOnly   = unix.ST_RDONLY // of a file system
+)
 
 // bootID names this run of the kernel.
 var bootID = sync.OnceValue(func() string {

@@ -73,12 +73,16 @@ func identityOf(fi fs.FileInfo) Identity {
 	return Identity{ino: 1, size: fi.Size(), mtime: fi.ModTime().UnixNano()}
 }
 
-func hasWriter(*os.File) bool { return false }
-
 // fineTimes: the clock that stamps files here advances in steps of up to 16 ms.
 func fineTimes(string) bool { return false }
 
 func bootID() string { return "-" }
 
-// Holder cannot be answered here.
-func Holder(string) int { return 0 }
+// lockDirectory excludes nobody here.
+func lockDirectory(string) (unlock func(), err error) { return func() {}, nil }
+
+// chmodFile has no equivalent here that follows no link.
+func chmodFile(string, uint32) error { return errors.ErrUnsupported }
+
+// Room always returns nil here: free space is not checked, and a later write reports a full disk.
+func Room(string) error { return nil }

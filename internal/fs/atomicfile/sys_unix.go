@@ -51,6 +51,14 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 	}
 }
 
+func identityOf(fi fs.FileInfo) Identity {
+	id := Identity{size: fi.Size(), mtime: fi.ModTime().UnixNano()}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		id.ino, id.ctime = st.Ino, changed(st)
+	}
+	return id
+}
+
 func syncDir(dir string) error {
 	d, err := OpenFile(dir, os.O_RDONLY, 0)
 	if err != nil {
@@ -92,4 +100,52 @@ func monotonic() (now time.Duration, shared bool) {
 	var ts unix.Timespec
 	err := unix.ClockGettime(clockOfAll, &ts)
 	return time.Duration(ts.Nano()), err == nil
+}
+
+// lockDirectory excludes other processes that set something in dir aside, which takes an instant. Where directories cannot
+// be locked it excludes nobody.
+func lockDirectory(dir string) (unlock func(), err error) {
+	f, err := OpenFile(dir, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			f.Close()
+			return func() {}, nil
+		case try == mostLooks:
+			f.Close()
+			return nil, fmt.Errorf("another program has the directory locked")
+		}
+		time.Sleep(lookPause)
+	}
+}
+
+// chmodFile changes the mode of a file and follows no link.
+func chmodFile(path string, mode uint32) error {
+	return unix.Fchmodat(unix.AT_FDCWD, path, mode, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// least is how many bytes must be free for a record and the file that it is in.
+const least = 4 << 10
+
+// Room returns an error when the file system below dir reports that it is full or read-only. It
+// writes nothing, so it does not notice a quota.
+func Room(dir string) error {
+	no := func(err error) error { return &fs.PathError{Op: "write", Path: dir, Err: err} }
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return no(err)
+	}
+	switch {
+	case st.Flags&readOnly != 0:
+		return no(unix.EROFS)
+	case st.Bavail == 0 || uint64(st.Bavail)*uint64(st.Bsize) < least, st.Files > 0 && st.Ffree == 0:
+		return no(unix.ENOSPC)
+	}
+	return nil
 }

@@ -59,9 +59,9 @@ func (t *turn) byte(at, length int64) unix.Flock_t {
 	return unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: at, Len: length}
 }
 
-// ahead is the number of one who waits and came before, 0 when there is none.
+// ahead is the number of one who waits and came before, 0 when there is none, or no line.
 func (t *turn) ahead() int64 {
-	if t.n <= 1 {
+	if t == nil || t.n <= 1 {
 		return 0
 	}
 	l := t.byte(1, t.n-1)
