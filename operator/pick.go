@@ -2,12 +2,12 @@ package operator
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/realpath"
 	"waggle/protocol"
 	"waggle/team"
 )
@@ -89,7 +89,7 @@ func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, wher
 			continue
 		}
 		at := fileDir(k.Dir.TeamFile())
-		if at == "" || !under(dir, at) || len(at) < len(where) || slices.ContainsFunc(found, func(s *State) bool { return s.Team == k.Team }) {
+		if at == "" || !realpath.Within(at, dir) || len(at) < len(where) || slices.ContainsFunc(found, func(s *State) bool { return s.Team == k.Team }) {
 			continue
 		}
 		s, err := o.present(k.Team, Act)
@@ -112,7 +112,7 @@ func (o Operator) Elsewhere(name protocol.TeamName) string {
 		return ""
 	}
 	dir, err := filepath.EvalSymlinks(o.WorkDir)
-	if at := fileDir(s.Dir.TeamFile()); err == nil && !under(dir, at) {
+	if at := fileDir(s.Dir.TeamFile()); err == nil && !realpath.Within(at, dir) {
 		return at
 	}
 	return ""
@@ -130,9 +130,4 @@ func fileDir(accepted string) string {
 		return ""
 	}
 	return dir
-}
-
-// under reports whether dir is top or below it.
-func under(dir, top string) bool {
-	return dir == top || strings.HasPrefix(dir, strings.TrimSuffix(top, string(os.PathSeparator))+string(os.PathSeparator))
 }

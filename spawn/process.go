@@ -1,12 +1,16 @@
 package spawn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
+
+	"waggle/internal/fs/logfile"
 )
 
 // Process is a process that a backend started and this program watches. Its
@@ -176,6 +180,21 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 		_ = cmd.Wait() // its error repeats the state
 		return ExitOf(cmd.ProcessState)
 	}), nil
+}
+
+// OpenLog opens the log for appending, and makes it private. It refuses a link to another file or directory and a FIFO
+// that blocks, which an agent may have put there, without touching them.
+func OpenLog(path string) (*os.File, error) {
+	f, err := logfile.OpenFile(filepath.Dir(path), filepath.Base(path), os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if info, err := f.Stat(); err != nil || info.Mode() != 0o600 {
+		if err = cmp.Or(err, f.Chmod(0o600)); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return f, nil
 }
 
 // ErrNeverRan means that a new process was killed before it ran its program: nothing has been done.

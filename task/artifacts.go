@@ -147,12 +147,7 @@ func OpenFile(dir, name string) (*os.File, error) {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil, fmt.Errorf("task: file %.80q is not a path inside the member's directory", name)
 	}
-	root, err := logfile.OpenDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("task: file: %w", err)
-	}
-	defer root.Close()
-	f, err := logfile.OpenPlain(root, path.Clean(filepath.ToSlash(name)), os.O_RDONLY)
+	f, err := logfile.OpenFile(dir, path.Clean(filepath.ToSlash(name)), os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("task: file: %w", err)
 	}

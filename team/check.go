@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"waggle/internal/fs/atomicfile"
 	"waggle/protocol"
 )
 
@@ -68,7 +69,7 @@ func permissionProblems(path string, info fs.FileInfo) []string {
 		}
 		problems = append(problems, fmt.Sprintf("%s has mode %#o: others can write it; %s is right", path, mode, want))
 	}
-	if uid, other := foreignOwner(info); other {
+	if uid, other := atomicfile.ForeignOwner(info); other {
 		problems = append(problems, fmt.Sprintf("%s belongs to user %d", path, uid))
 	}
 	return problems

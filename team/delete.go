@@ -117,7 +117,7 @@ func owned(path string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory and stays", path)
 	}
-	if uid, other := foreignOwner(info); other {
+	if uid, other := atomicfile.ForeignOwner(info); other {
 		return fmt.Errorf("%s belongs to user %d and stays", path, uid)
 	}
 	return nil

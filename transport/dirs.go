@@ -135,7 +135,7 @@ func privateDir(dir string) error {
 	case !fi.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	if uid, known := ownerOf(fi); known && uid != os.Geteuid() {
+	if uid, foreign := atomicfile.ForeignOwner(fi); foreign {
 		return fmt.Errorf("%s belongs to uid %d: it is not used for sockets", dir, uid)
 	}
 	if fi.Mode().Perm() == 0o700 {

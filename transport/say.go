@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"waggle/internal/fs/atomicfile"
 	"waggle/protocol"
 )
 
@@ -164,7 +165,7 @@ func (s SessionSocket) check(addr protocol.Address) error {
 		if err != nil {
 			return err
 		}
-		uid, known := ownerOf(fi)
+		uid, foreign := atomicfile.ForeignOwner(fi)
 		switch {
 		case at == dir && !fi.IsDir():
 			return refuse("%s is no directory", dir)
@@ -172,7 +173,7 @@ func (s SessionSocket) check(addr protocol.Address) error {
 			return refuse("%s has mode %03o, not 700: others could listen there", dir, fi.Mode().Perm())
 		case at != dir && fi.Mode().Type() != fs.ModeSocket:
 			return refuse("it is no socket")
-		case known && uid != os.Geteuid():
+		case foreign:
 			return refuse("%s belongs to uid %d", at, uid)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"waggle/control"
+	"waggle/internal/fs/realpath"
 	"waggle/internal/fs/worktree"
 	"waggle/record"
 )
@@ -73,20 +73,14 @@ func (w *Worker) taskDir(dir string) (string, error) {
 	if tree == nil {
 		return cwd, nil
 	}
-	if _, ok := below(cwd, tree.Path); ok {
+	if realpath.Within(tree.Path, cwd) {
 		return cwd, nil
 	}
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("the task's directory %s is outside of the member's worktree %s", dir, tree.Path)
 	}
-	if rel, ok := below(cwd, tree.Repo); ok {
+	if rel, ok := realpath.Below(tree.Repo, cwd); ok {
 		return filepath.Join(tree.Path, rel), nil
 	}
 	return cwd, nil
-}
-
-// below returns path relative to dir.
-func below(path, dir string) (rel string, ok bool) {
-	rel, err := filepath.Rel(dir, path)
-	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

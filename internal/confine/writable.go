@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"waggle/internal/fs/realpath"
 	"waggle/internal/sandbox"
 )
 
@@ -23,7 +24,7 @@ var agentNames = []string{".git", ".claude", ".codex", ".gemini", ".mcp.json"}
 func (m *Member) granted(p *sandbox.Profile, home string) error {
 	own := slices.Clone(p.Writable)
 	for _, path := range expand(m.c.Want.Writable, home) {
-		if slices.ContainsFunc(own, func(dir string) bool { return inside(path, dir) }) {
+		if slices.ContainsFunc(own, func(dir string) bool { return realpath.Within(dir, path) }) {
 			continue // the member's already: what is there may be a link of its own
 		}
 		real, err := filepath.EvalSymlinks(path)
@@ -107,7 +108,7 @@ func bareRepository(entries []os.DirEntry) bool {
 func (m *Member) cached(p *sandbox.Profile, home string) error {
 	for _, dir := range m.caches(home) {
 		real, kept := resolved(dir), m.kept(p)
-		if slices.ContainsFunc(p.Writable, func(own string) bool { return inside(dir, own) || inside(real, own) }) {
+		if slices.ContainsFunc(p.Writable, func(own string) bool { return realpath.Within(own, dir) || realpath.Within(own, real) }) {
 			continue
 		}
 		if err := m.grantable(real, home, kept); err != nil {
@@ -129,8 +130,8 @@ func (m *Member) astray(secrets []string, home string) error {
 	if err := m.moved(real); err != nil || real == m.c.Tree {
 		return err
 	}
-	if slices.ContainsFunc(secrets, func(s string) bool { return inside(real, resolved(s)) }) ||
-		home != "" && inside(resolved(home), real) && !inside(home, m.c.Tree) {
+	if slices.ContainsFunc(secrets, func(s string) bool { return realpath.Within(resolved(s), real) }) ||
+		home != "" && realpath.Within(real, resolved(home)) && !realpath.Within(m.c.Tree, home) {
 		return fmt.Errorf("%w: a link in %s leads to %s", sandbox.ErrTree, m.c.Tree, real)
 	}
 	return nil
@@ -155,11 +156,11 @@ func (m *Member) kept(p *sandbox.Profile) []string {
 // member, what cannot be read, or what other programs run. kept are such paths.
 func (m *Member) grantable(path, home string, kept []string) error {
 	switch {
-	case slices.Contains(systemRoots, path) || slices.ContainsFunc([]string{"/dev", "/proc", "/run", "/sys"}, func(dir string) bool { return inside(path, dir) }):
+	case slices.Contains(systemRoots, path) || slices.ContainsFunc([]string{"/dev", "/proc", "/run", "/sys"}, func(dir string) bool { return realpath.Within(dir, path) }):
 		return errors.New("is the system's")
-	case home != "" && inside(resolved(home), path):
+	case home != "" && realpath.Within(path, resolved(home)):
 		return errors.New("is the home directory, or holds it")
-	case inside(resolved(m.c.Tree), path):
+	case realpath.Within(path, resolved(m.c.Tree)):
 		return errors.New("holds the member's tree")
 	}
 	for _, part := range strings.Split(path, "/") {
@@ -173,7 +174,7 @@ func (m *Member) grantable(path, home string, kept []string) error {
 		}
 	}
 	for _, k := range kept {
-		if k = resolved(k); inside(path, k) || inside(k, path) {
+		if k = resolved(k); realpath.Within(k, path) || realpath.Within(path, k) {
 			return fmt.Errorf("is, holds or is in %s, which is kept from members", k)
 		}
 	}
@@ -187,10 +188,4 @@ func resolved(path string) string {
 		return filepath.Join(resolved(dir), filepath.Base(path))
 	}
 	return real
-}
-
-// inside reports whether a path is a directory or below it.
-func inside(path, dir string) bool {
-	rest, err := filepath.Rel(dir, path)
-	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
 }

@@ -15,6 +15,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/claude"
+	"waggle/internal/fs/realpath"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
@@ -259,7 +260,7 @@ func (w *writing) member(m *control.Member) (yaml.MapSlice, error) {
 		}
 		cwd = filepath.Join(m.Worktree.Repo, below)
 	}
-	if rel, err := filepath.Rel(w.dir, cwd); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := realpath.Below(w.dir, cwd); ok {
 		cwd = rel
 	}
 	add("cwd", cwd, cwd != ".")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/fs/realpath"
 	"waggle/internal/fs/worktree"
 	"waggle/internal/json/jsontext"
 	"waggle/leader"
@@ -123,7 +124,7 @@ func keyOf(es []edits, file string) string {
 			continue
 		}
 		for _, top := range []string{e.tree.Path, e.tree.Repo} {
-			if rel, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(rel) {
+			if rel, ok := realpath.Below(top, file); ok {
 				return e.tree.Common + "\x00" + rel
 			}
 		}

@@ -152,12 +152,7 @@ func (p *preparing) run(ctx context.Context, want record.Preparation) (err error
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
-	root, err := logfile.OpenDir(p.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	f, err := logfile.OpenPlain(root, task.LogName, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	f, err := logfile.OpenFile(p.dir, task.LogName, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}

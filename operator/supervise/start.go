@@ -244,12 +244,7 @@ func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started
 
 // LastLines returns the last lines of a log as one visible line.
 func LastLines(path string, lines int) string {
-	root, err := logfile.OpenDir(filepath.Dir(path))
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
-	f, err := logfile.OpenPlain(root, filepath.Base(path), os.O_RDONLY) // a link or a pipe may be there: the member's
+	f, err := logfile.OpenFile(filepath.Dir(path), filepath.Base(path), os.O_RDONLY) // a link or a pipe may be there: the member's
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"golang.org/x/net/publicsuffix"
 
+	"waggle/internal/fs/realpath"
 	"waggle/internal/sandbox"
 	"waggle/policy"
 	"waggle/record"
@@ -227,7 +228,7 @@ func (c *checker) paths(f *File, at string, names []string) (list []string) {
 func (c *checker) writable(f *File, at string, names []string) []string {
 	list := c.paths(f, at+".writable", names)
 	for _, path := range list {
-		if rest, err := filepath.Rel(path, f.Dir); path == "~/" || path == "/" || err == nil && rest != ".." && !strings.HasPrefix(rest, "../") {
+		if path == "~/" || path == "/" || realpath.Within(path, f.Dir) {
 			c.bad(at+".writable", "%s is your home directory, or holds this file: name a directory in it", path)
 		}
 	}

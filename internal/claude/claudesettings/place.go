@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"waggle/internal/fs/atomicfile"
+	"waggle/internal/fs/logfile"
 	"waggle/internal/json/jsonc"
 )
 
@@ -121,7 +122,7 @@ func (p *place) writable() error {
 		return &RefusedError{p.Path, "cannot be written: " + err.Error(), next, err}
 	}
 	f.Close()
-	if names(p.info) > 1 {
+	if !logfile.Alone(p.info) {
 		return &RefusedError{p.Path, "has a second name (a hard link), and an edit would part the two", "make it one file: cp -p it and move the copy over it", nil}
 	}
 	return nil

@@ -4,5 +4,5 @@ package atomicfile
 
 import "io/fs"
 
-// ownedByUs: elsewhere a directory in the user's own place is theirs.
-func ownedByUs(fs.FileInfo) bool { return true }
+// ForeignOwner finds none: elsewhere a file in the user's own place is theirs.
+func ForeignOwner(fs.FileInfo) (uid int, foreign bool) { return -1, false }

@@ -8,8 +8,11 @@ import (
 	"syscall"
 )
 
-// ownedByUs reports a file of the user that this process runs as.
-func ownedByUs(fi fs.FileInfo) bool {
+// ForeignOwner returns whose a file is, and whether that is another user than the one that this process runs as.
+func ForeignOwner(fi fs.FileInfo) (uid int, foreign bool) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
+	if !ok {
+		return -1, false
+	}
+	return int(st.Uid), int(st.Uid) != os.Geteuid()
 }

@@ -32,3 +32,9 @@ func private(dir string) bool {
 	}
 	return fi.Mode().Perm()&^fs.FileMode(0o700) == 0 || os.Chmod(dir, 0o700) == nil
 }
+
+// ownedByUs reports a file of the user that this process runs as.
+func ownedByUs(fi fs.FileInfo) bool {
+	_, foreign := ForeignOwner(fi)
+	return !foreign
+}

@@ -4,5 +4,5 @@ package logfile
 
 import "io/fs"
 
-// alone reports whether a file has one name; that is not known here.
-func alone(fs.FileInfo) bool { return true }
+// Alone reports whether a file has one name; that is not known here.
+func Alone(fs.FileInfo) bool { return true }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alone reports whether a file has one name.
-func alone(info fs.FileInfo) bool {
+// Alone reports whether a file has one name.
+func Alone(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || st.Nlink == 1
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 )
 
 // Defaults of Options.
@@ -123,6 +124,16 @@ func MakeDir(dir, name string, perm fs.FileMode) (*os.Root, error) {
 	return root.OpenRoot(name)
 }
 
+// OpenFile is OpenPlain for a file of a directory that is one itself.
+func OpenFile(dir, name string, flags int) (*os.File, error) {
+	root, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return OpenPlain(root, name, flags)
+}
+
 // OpenPlain opens a regular file that no link leads to, and for writing only one
 // that has no second name.
 func OpenPlain(root *os.Root, name string, flags int) (*os.File, error) {
@@ -135,12 +146,12 @@ func OpenPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	case err != nil:
 		flags |= os.O_EXCL // nobody puts a link there in between
 	}
-	f, err := root.OpenFile(name, flags, 0o600)
+	f, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o600) // a pipe that came there in between would wait
 	if err != nil {
 		return nil, err
 	}
 	now, err := f.Stat()
-	if err == nil && (!now.Mode().IsRegular() || before != nil && !os.SameFile(before, now) || flags&(os.O_WRONLY|os.O_RDWR) != 0 && !alone(now)) {
+	if err == nil && (!now.Mode().IsRegular() || before != nil && !os.SameFile(before, now) || flags&(os.O_WRONLY|os.O_RDWR) != 0 && !Alone(now)) {
 		err = fmt.Errorf("%s is not a plain file of its own", name)
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Disk resolves on the file system of this machine; it is policy's Links.
@@ -22,6 +23,18 @@ type Disk struct{}
 
 // Real is the function Real.
 func (Disk) Real(path string) (string, error) { return Real(path) }
+
+// Below returns a path as one relative to a directory, and whether it is the directory or below it, as both are spelled.
+func Below(dir, path string) (rel string, ok bool) {
+	rel, err := filepath.Rel(dir, path)
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// Within reports whether a path is a directory or below it, as both are spelled.
+func Within(dir, path string) bool {
+	_, ok := Below(dir, path)
+	return ok
+}
 
 // maxLinks is how many links a path may lead through, as Linux counts them.
 const maxLinks = 40

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"waggle/internal/fs/realpath"
 )
 
 // Want says for whom a worktree is, and of what.
@@ -254,12 +256,6 @@ func real(path string) string {
 	return path
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
 // place makes the directory for the worktrees.
 func (s Store) place(from checkout) (string, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -269,7 +265,7 @@ func (s Store) place(from checkout) (string, error) {
 		return "", fmt.Errorf("worktree: %w", err)
 	}
 	place := real(s.Dir)
-	if within(place, from.Repo) || within(place, from.Common) {
+	if realpath.Within(from.Repo, place) || realpath.Within(from.Common, place) {
 		return "", fmt.Errorf("%s: %w", place, ErrInside)
 	}
 	return place, nil
@@ -386,7 +382,7 @@ func (s Store) Planned(ctx context.Context, w Want) (Tree, error) {
 		return Tree{}, err
 	}
 	place := real(s.Dir)
-	if within(place, from.Repo) || within(place, from.Common) {
+	if realpath.Within(from.Repo, place) || realpath.Within(from.Common, place) {
 		return Tree{}, fmt.Errorf("%s: %w", place, ErrInside)
 	}
 	if from.Tree, err = s.begin(ctx, from.Tree, w.Begin); err != nil {

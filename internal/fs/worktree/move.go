@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waggle/internal/fs/realpath"
 )
 
 // The target of a merge moves in these steps. In each checkout that is on it, waggle holds index.lock,
@@ -350,7 +352,7 @@ func removeUp(top, at string) error {
 	if err := os.Remove(at); err != nil {
 		return err
 	}
-	for dir := filepath.Dir(at); dir != top && within(dir, top); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(at); dir != top && realpath.Within(top, dir); dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
 			break
 		}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"waggle/internal/fs/realpath"
 )
 
 // A tree with a Mirror is a checkout with a git directory of its own, Path/.git, for a member whose
@@ -287,7 +289,7 @@ func effectiveOwn(dir string, t Tree) (Effective, error) {
 		return e, err
 	}
 	at := real(dir)
-	if !within(at, e.Top) {
+	if !realpath.Within(e.Top, at) {
 		return e, &MismatchError{"top level", at, e.Top}
 	}
 	// Any .git is refused, also one without a HEAD: the member can complete it at any time.

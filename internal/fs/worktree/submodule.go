@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"waggle/internal/fs/realpath"
 )
 
 // A linked worktree has its own copy of each submodule that was fetched in it: a git directory below the worktree's
@@ -108,7 +110,7 @@ func (g Git) module(ctx context.Context, dir string, above checked, s *Status) e
 			in.top = filepath.Join(dir, in.top)
 		}
 	}
-	if rel, err := filepath.Rel(above.top, in.top); err == nil && filepath.IsLocal(rel) && above.base != "" {
+	if rel, ok := realpath.Below(above.top, in.top); ok && above.base != "" {
 		// What the repository had of it is no work of the member's, though its remote may have removed it.
 		if was, err := above.git.line(ctx, above.git.gitDir, "rev-parse", "--verify", "--quiet", above.base+":"+filepath.ToSlash(rel)); err == nil {
 			if in.base, err = m.commit(ctx, dir, was); err != nil {

@@ -31,6 +31,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"waggle/internal/fs/realpath"
 )
 
 // Tree is a worktree as it was made. Paths are absolute and without symbolic links.
@@ -51,7 +53,7 @@ type Tree struct {
 // Inside is the directory of the worktree that stands for one of the checkout that it was made from; its
 // top level for any other directory.
 func (t Tree) Inside(dir string) string {
-	if rel, err := filepath.Rel(t.Repo, real(dir)); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := realpath.Below(t.Repo, real(dir)); ok {
 		return filepath.Join(t.Path, rel)
 	}
 	return t.Path
@@ -59,7 +61,7 @@ func (t Tree) Inside(dir string) string {
 
 // Outside is the directory of the checkout that stands for one of the worktree: the reverse of Inside.
 func (t Tree) Outside(dir string) string {
-	if rel, err := filepath.Rel(t.Path, dir); err == nil && filepath.IsLocal(rel) {
+	if rel, ok := realpath.Below(t.Path, dir); ok {
 		return filepath.Join(t.Repo, rel)
 	}
 	return dir
