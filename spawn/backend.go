@@ -25,6 +25,27 @@ type Backend interface {
 	Start(ctx context.Context, spec Spec) (*Process, error)
 }
 
+// NewBackend returns a backend of a name whose Start is start; where says in an error of it where processes were to be
+// started (" in tmux").
+func NewBackend(name, where string, start func(context.Context, Spec) (*Process, error)) Backend {
+	return backend{name, where, start}
+}
+
+type backend struct {
+	name, where string
+	start       func(context.Context, Spec) (*Process, error)
+}
+
+func (b backend) Name() string { return b.name }
+
+func (b backend) Start(ctx context.Context, spec Spec) (*Process, error) {
+	p, err := b.start(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("spawn: start%s: %w", b.where, err)
+	}
+	return p, nil
+}
+
 // Spec is what to start.
 type Spec struct {
 	// Argv is the program and its arguments. Argv[0] is an absolute path;

@@ -177,7 +177,7 @@ func (r *run) lingering(ctx context.Context) (context.Context, context.CancelFun
 }
 
 func (r *run) groupGone() (bool, error) {
-	live, err := group{r.id}.live()
+	live, err := group{r.id}.liveAt(allStats)
 	return len(live) == 0, err
 }
 

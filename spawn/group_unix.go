@@ -14,10 +14,8 @@ import (
 // group is the process group of a recorded process that led it.
 type group struct{ id Identity }
 
-// live returns the running members of the group and the recorded process itself,
+// liveAt returns the running members of the group and the recorded process itself,
 // should it have left; none when neither is the recorded one any more.
-func (g group) live() ([]stat, error) { return g.liveAt(allStats) }
-
 func (g group) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	if g.id.Start == "" || g.id.Boot != bootID() {
 		return nil, nil

@@ -10,12 +10,8 @@ import (
 // group replaces the process group, which Windows does not have: a process and its descendants.
 type group struct{ id Identity }
 
-var _ pictured = group{}
-
-// live returns the recorded process and its descendants. A dead parent is still the parent of its
+// liveAt returns the recorded process and its descendants. A dead parent is still the parent of its
 // children as long as its pid is not taken.
-func (g group) live() ([]stat, error) { return g.liveAt(allStats) }
-
 func (g group) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	if g.id.Start == "" || g.id.Boot != bootID() {
 		return nil, nil

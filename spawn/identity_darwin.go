@@ -6,9 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Orphans get a living parent at once.
-const orphansKeepParent = false
-
 func readBootID() string {
 	s, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {

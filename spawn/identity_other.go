@@ -4,8 +4,6 @@ package spawn
 
 import "errors"
 
-const orphansKeepParent = false
-
 func readBootID() string { return "" }
 
 func readStat(int) (stat, error) { return stat{}, errors.ErrUnsupported }

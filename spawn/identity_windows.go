@@ -7,9 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// An orphan keeps the pid of its dead parent, which may be recycled.
-const orphansKeepParent = true
-
 // readBootID returns "": creation times on Windows are absolute.
 func readBootID() string { return "" }
 

@@ -23,16 +23,10 @@ import (
 // Exit.Panic. The same holds for runtime.Goexit. A panic in a goroutine that run has started cannot
 // be recovered here and ends the program, like a fatal error of the Go runtime.
 func InProcess(run func(ctx context.Context, spec Spec, out io.Writer) Exit) Backend {
-	return inProcess{run}
+	return NewBackend("in-process", " in this process", inProcess(run).start)
 }
 
-type inProcess struct {
-	run func(context.Context, Spec, io.Writer) Exit
-}
-
-var _ Backend = inProcess{}
-
-func (inProcess) Name() string { return "in-process" }
+type inProcess func(context.Context, Spec, io.Writer) Exit
 
 // Inside is the identity of a member inside this program: the program's own, with Inside set, and
 // without a group or a session, so that nothing can be signalled.
@@ -41,15 +35,7 @@ func Inside() (Identity, error) {
 	return Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}, err
 }
 
-func (b inProcess) Start(ctx context.Context, spec Spec) (*Process, error) {
-	p, err := b.start(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start in this process: %w", err)
-	}
-	return p, nil
-}
-
-func (b inProcess) start(ctx context.Context, spec Spec) (*Process, error) {
+func (run inProcess) start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -76,7 +62,7 @@ func (b inProcess) start(ctx context.Context, spec Spec) (*Process, error) {
 		defer log.Close()
 		defer cancel()
 		err := caught.Do(func() error {
-			p.exit = b.run(own, spec, log)
+			p.exit = run(own, spec, log)
 			return nil
 		})
 		if c := caught.Of(err); c != nil {

@@ -25,7 +25,7 @@ type patient struct {
 	killed         bool
 }
 
-func (p *patient) live() ([]stat, error) {
+func (p *patient) liveAt(func() ([]stat, error)) ([]stat, error) {
 	if !p.ends.IsZero() && !time.Now().Before(p.ends) {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func TestOnePicture(t *testing.T) {
 	testenv.Must(t, err)
 	other := id
 	other.PGID = id.PID + 1 // not the leader of its group
-	for name, target := range map[string]pictured{"leader": group{id}, "another": groupOf(other)} {
+	for name, target := range map[string]target{"leader": group{id}, "another": groupOf(other)} {
 		looks := 0
 		w := watched{target, &tree{root: id}}
 		_, err := w.liveAt(func() ([]stat, error) { looks++; return allStats() })

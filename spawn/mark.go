@@ -1,7 +1,6 @@
 package spawn
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -16,11 +15,11 @@ var marks atomic.Uint64
 
 // newMark names one run of a command among all runs of this boot.
 func newMark() string {
-	pid, start := os.Getpid(), ""
-	if s, err := readStat(pid); err == nil {
-		start = s.startText()
+	m := Mark{PID: os.Getpid(), Run: marks.Add(1)}
+	if s, err := readStat(m.PID); err == nil {
+		m.Start = s.startText()
 	}
-	return fmt.Sprintf("%d.%s.%d", pid, start, marks.Add(1))
+	return m.String()
 }
 
 func withMark(env []string, mark string) []string {

@@ -14,9 +14,6 @@ func ownUser(s stat) bool {
 	return err == nil && int(k.Eproc.Ucred.Uid) == os.Geteuid()
 }
 
-// sameNamespace is true: there is one.
-func sameNamespace(int) bool { return true }
-
 // environAt reads the environment a process was started with, none when it may not
 // be read.
 func environAt(s stat) ([]string, error) {
@@ -24,7 +21,8 @@ func environAt(s stat) ([]string, error) {
 	if err != nil {
 		return nil, nil // ended meanwhile, or the system keeps it to itself
 	}
-	return procEnviron(b), nil
+	_, env := procStrings(b)
+	return env, nil
 }
 
 // Argv is what a process runs, as it says itself; none when that cannot be read.
@@ -35,17 +33,6 @@ func Argv(pid int) []string {
 	}
 	argv, _ := procStrings(b)
 	return argv
-}
-
-// Orphans are given to process 1.
-func serviceManager(stat) bool { return false }
-
-func adopter() int { return 1 }
-
-// procEnviron finds the environment in an answer of KERN_PROCARGS2.
-func procEnviron(b []byte) []string {
-	_, env := procStrings(b)
-	return env
 }
 
 // procStrings reads an answer of KERN_PROCARGS2: the number of arguments, the program's
@@ -73,4 +60,13 @@ func procStrings(b []byte) (argv, env []string) {
 		env = append(env, string(one))
 	}
 	return argv, env
+}
+
+// owner reads the real user of a process.
+func owner(pid int) (uint32, error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return 0, ErrGone // what readStat makes of it, too
+	}
+	return k.Eproc.Pcred.P_ruid, nil
 }

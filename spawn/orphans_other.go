@@ -2,17 +2,21 @@
 
 package spawn
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 func ownUser(stat) bool { return true }
-
-func sameNamespace(int) bool { return true }
 
 func environAt(stat) ([]string, error) { return nil, errors.ErrUnsupported }
 
 // Argv is what a process runs. This system does not tell.
 func Argv(int) []string { return nil }
 
-func serviceManager(stat) bool { return false }
+func owner(int) (uint32, error) { return 0, errors.ErrUnsupported }
 
-func adopter() int { return 1 }
+func usageStats() ([]stat, error) { return nil, errors.ErrUnsupported }
+
+// awaitExit does nothing: this system does not report the end of a process.
+func awaitExit(context.Context, Identity) {}

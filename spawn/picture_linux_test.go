@@ -199,7 +199,7 @@ func TestReadError(t *testing.T) {
 	read := func() ([]stat, error) { return nil, broken }
 	other := id
 	other.PGID = id.PID + 1
-	for what, target := range map[string]pictured{"group": group{id}, "in another's": groupOf(other)} {
+	for what, target := range map[string]target{"group": group{id}, "in another's": groupOf(other)} {
 		if live, err := (watched{target, &tree{root: id}}).liveAt(read); live != nil || !errors.Is(err, broken) {
 			t.Errorf("%s, watched: %v, %v", what, live, err)
 		}

@@ -137,24 +137,10 @@ func ExitOf(ps *os.ProcessState) Exit {
 	return e
 }
 
-type processBackend struct{}
-
-var _ Backend = processBackend{}
-
 // ProcessBackend is the backend "process": a child of this program in a process group of its own,
 // with /dev/null for stdin and the log's descriptor itself for stdout and stderr, so that it keeps
 // running without this program.
-func ProcessBackend() Backend { return processBackend{} }
-
-func (processBackend) Name() string { return "process" }
-
-func (processBackend) Start(ctx context.Context, spec Spec) (*Process, error) {
-	p, err := startProcess(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start: %w", err)
-	}
-	return p, nil
-}
+func ProcessBackend() Backend { return NewBackend("process", "", startProcess) }
 
 func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {

@@ -108,7 +108,7 @@ func GroupOf(id Identity) ([]Identity, error) {
 	if id.PID <= 1 || id.PGID <= 1 || id.Inside || id.Theirs {
 		return nil, nil
 	}
-	live, err := groupOf(id).live()
+	live, err := groupOf(id).liveAt(allStats)
 	if err != nil {
 		return nil, fmt.Errorf("spawn: group of %d: %w", id.PID, err)
 	}
@@ -116,7 +116,7 @@ func GroupOf(id Identity) ([]Identity, error) {
 }
 
 // groupOf is what Stop ends.
-func groupOf(id Identity) pictured {
+func groupOf(id Identity) target {
 	if id.PID == id.PGID {
 		return group{id}
 	}
@@ -134,7 +134,7 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	live, err := t.live()
+	live, err := t.liveAt(allStats)
 	if err != nil {
 		return "", err
 	}
@@ -202,8 +202,8 @@ func keepOff(id Identity) error {
 
 // target is something that a ladder ends.
 type target interface {
-	// live returns the running processes that are left of it.
-	live() ([]stat, error)
+	// liveAt returns the running processes that are left of it, in a picture of the process table, which read takes.
+	liveAt(read func() ([]stat, error)) ([]stat, error)
 	// signal asks them to end, or kills them.
 	signal(live []stat, kill bool) error
 }
@@ -217,7 +217,7 @@ func ladder(ctx context.Context, t target, g Grace) (string, error) {
 		kill bool
 		wait time.Duration
 	}{{RungTerm, false, g.Term}, {RungKill, true, g.Kill}} {
-		live, err := t.live()
+		live, err := t.liveAt(allStats)
 		if err != nil {
 			return "", err
 		}
@@ -233,7 +233,7 @@ func ladder(ctx context.Context, t target, g Grace) (string, error) {
 			return rung, nil
 		}
 	}
-	live, err := t.live()
+	live, err := t.liveAt(allStats)
 	if err != nil {
 		return "", err
 	}
@@ -249,7 +249,7 @@ func waitGone(ctx context.Context, t target, kill bool, d time.Duration) (bool, 
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	gone, err := until(wait, func() (bool, error) {
-		live, err := t.live()
+		live, err := t.liveAt(allStats)
 		if kill && err == nil && len(live) > 0 {
 			_ = t.signal(live, true) // the ladder has the first answer
 		}
@@ -265,8 +265,6 @@ func waitGone(ctx context.Context, t target, kill bool, d time.Duration) (bool, 
 func until(ctx context.Context, ask func() (bool, error)) (bool, error) {
 	const longest = 50 * time.Millisecond
 	pause := time.Millisecond
-	t := time.NewTimer(pause)
-	defer t.Stop()
 	for {
 		if yes, err := ask(); yes || err != nil {
 			return yes, err
@@ -274,34 +272,25 @@ func until(ctx context.Context, ask func() (bool, error)) (bool, error) {
 		select {
 		case <-ctx.Done():
 			return ask()
-		case <-t.C:
+		case <-time.After(pause):
 		}
 		pause = min(2*pause, longest)
-		t.Reset(pause)
 	}
-}
-
-// pictured is a target that is found in a picture of the process table, which read takes.
-type pictured interface {
-	target
-	liveAt(read func() ([]stat, error)) ([]stat, error)
 }
 
 // watched is a target whose descendants are written down whenever it is looked at, in the
 // same picture of the process table: to take one costs a few milliseconds.
 type watched struct {
-	pictured
+	target
 	t *tree
 }
-
-func (w watched) live() ([]stat, error) { return w.liveAt(allStats) }
 
 func (w watched) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	read = sync.OnceValues(read)
 	if err := w.t.refresh(read); err != nil {
 		return nil, err
 	}
-	return w.pictured.liveAt(read)
+	return w.target.liveAt(read)
 }
 
 // inGroup is a process that does not lead its group, and those below it in the group.
@@ -310,8 +299,6 @@ type inGroup struct {
 	tree *tree
 	pgid int
 }
-
-func (g inGroup) live() ([]stat, error) { return g.liveAt(allStats) }
 
 func (g inGroup) liveAt(read func() ([]stat, error)) ([]stat, error) {
 	return g.tree.liveIn(g.pgid, read)
@@ -322,7 +309,7 @@ type each struct {
 	find func() ([]stat, error)
 }
 
-func (e each) live() ([]stat, error) { return e.find() }
+func (e each) liveAt(func() ([]stat, error)) ([]stat, error) { return e.find() }
 
 func (e each) signal(live []stat, kill bool) error {
 	var errs []error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 )
 
@@ -46,8 +47,8 @@ func walkUp(read func(pid int) (stat, error), pid int) ([]stat, error) {
 	var up []stat
 	for s.ppid > 0 && len(up) < deepest {
 		parent, err := read(s.ppid)
-		if orphansKeepParent && (err != nil || parent.start > s.start) {
-			break
+		if runtime.GOOS == "windows" && (err != nil || parent.start > s.start) {
+			break // an orphan keeps the pid of its dead parent there, which may be recycled
 		}
 		if err != nil {
 			return up, fmt.Errorf("parent %d: %w", s.ppid, err)

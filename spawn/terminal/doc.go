@@ -20,5 +20,6 @@
 // Watch reports at once what happens to the panes of a tmux server: that one was closed, by a
 // person too, that its process ended, that the server did.
 //
-// Panes and pseudo-terminals need Unix; elsewhere the backends return errors.ErrUnsupported.
+// Pseudo-terminals need Unix, and without them there is no holder: elsewhere Process and Hold return
+// errors.ErrUnsupported.
 package terminal

@@ -273,3 +273,36 @@ func Untaken(dir string, before time.Time) ([]string, error) {
 		return err != nil || !fi.ModTime().Before(before)
 	}), nil
 }
+
+// turn waits until no other program, nor another goroutine, makes a pane for this
+// team: each needs the room that the last one left, and the first makes tmux's session.
+func (o Options) turn(ctx context.Context, lock string) (over func(), err error) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		release, held, err := atomicfile.TryFlock(filepath.Join(o.Dir, lock), atomicfile.Options{Rank: atomicfile.RankLease})
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			return func() { _ = release() }, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// ended waits until a process and its holder are gone, and returns how the process ended: a killed
+// holder's process is hung up on and may take a while.
+func (p paths) ended(h hold) spawn.Exit {
+	_ = spawn.WaitGone(context.Background(), *h.Place.Holder) // it has no other end
+	_ = spawn.WaitGone(context.Background(), h.Process)
+	exit, _ := p.exit()
+	if h.Place.Pane == nil {
+		p.clear() // a pane stays to be read, until Close
+	}
+	return exit
+}

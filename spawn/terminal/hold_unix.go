@@ -401,3 +401,20 @@ func (f *frames) last() {
 	f.ended = true
 	_ = f.c.SetWriteDeadline(time.Now().Add(lastWait))
 }
+
+// endInput types the terminal's end-of-input character, if it has one now, and reports whether it
+// did.
+func (h *holder) endInput() byte {
+	t, err := unix.IoctlGetTermios(int(h.tty.Fd()), getTermios)
+	if err != nil || t.Lflag&unix.ICANON == 0 {
+		return inputRaw
+	}
+	eof := t.Cc[unix.VEOF]
+	if eof == 0 || eof == 0xff { // switched off, on Linux or BSD
+		return inputRaw
+	}
+	if _, err := h.tty.Write([]byte{eof}); err != nil {
+		return inputRaw
+	}
+	return inputEnded
+}

@@ -7,36 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"waggle/internal/fs/atomicfile"
 	"waggle/spawn"
 )
 
 // Process is the backend "process" with a terminal: the process runs in a
 // pseudo-terminal of its own that Attach shows, and with no multiplexer at all.
-func Process(o Options) spawn.Backend { return backend{"process", "", o.start} }
-
-// backend is a backend of this package: its name, where it starts processes, and how.
-type backend struct {
-	name, where string
-	start       func(context.Context, spawn.Spec) (*spawn.Process, error)
-}
-
-var _ spawn.Backend = backend{}
-
-func (b backend) Name() string { return b.name }
-
-func (b backend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	p, err := b.start(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start%s: %w", b.where, err)
-	}
-	return p, nil
-}
+func Process(o Options) spawn.Backend { return spawn.NewBackend("process", "", o.start) }
 
 func (o Options) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
 	if err := ctx.Err(); err != nil {
@@ -95,34 +75,25 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// turn waits until no other program, nor another goroutine, makes a pane for this
-// team: each needs the room that the last one left, and the first makes tmux's session.
-func (o Options) turn(ctx context.Context, lock string) (over func(), err error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		release, held, err := atomicfile.TryFlock(filepath.Join(o.Dir, lock), atomicfile.Options{Rank: atomicfile.RankLease})
-		if err != nil {
-			return nil, err
-		}
-		if held {
-			return func() { _ = release() }, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
+// bell writes one BEL to the terminal of a pane, as a program in the pane does. It does not wait for a terminal that
+// is stopped.
+func bell(tty string) error {
+	fd, err := syscall.Open(tty, syscall.O_WRONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) // an os.File would wait
+	if err != nil {
+		return fmt.Errorf("open %s: %w", tty, err)
 	}
+	var st syscall.Stat_t
+	if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFCHR {
+		err = errors.New("it is no terminal")
+	}
+	if err == nil {
+		_, err = syscall.Write(fd, []byte{7})
+	}
+	if err = errors.Join(err, syscall.Close(fd)); err != nil {
+		return fmt.Errorf("ring %s: %w", tty, err)
+	}
+	return nil
 }
 
-// ended waits until a process whose holder has ended is gone too, and returns how: a killed
-// holder's process is hung up on and may take a while.
-func (p paths) ended(h hold) spawn.Exit {
-	_ = spawn.WaitGone(context.Background(), h.Process) // it has no other end
-	exit, _ := p.exit()
-	if h.Place.Pane == nil {
-		p.clear() // a pane stays to be read, until Close
-	}
-	return exit
-}
+// ownGroup makes the child the leader of a process group.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

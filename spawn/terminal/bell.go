@@ -1,5 +1,3 @@
-//go:build unix
-
 package terminal
 
 import (
@@ -8,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"waggle/spawn"
@@ -159,26 +156,6 @@ func (b *TmuxBell) ring(ctx context.Context, who string, here *at) error {
 			return ctx.Err()
 		case <-time.After(20 * time.Millisecond):
 		}
-	}
-	return nil
-}
-
-// bell writes one BEL to the terminal of a pane, as a program in the pane does. It does not wait for a terminal that
-// is stopped.
-func bell(tty string) error {
-	fd, err := syscall.Open(tty, syscall.O_WRONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) // an os.File would wait
-	if err != nil {
-		return fmt.Errorf("open %s: %w", tty, err)
-	}
-	var st syscall.Stat_t
-	if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFCHR {
-		err = errors.New("it is no terminal")
-	}
-	if err == nil {
-		_, err = syscall.Write(fd, []byte{7})
-	}
-	if err = errors.Join(err, syscall.Close(fd)); err != nil {
-		return fmt.Errorf("ring %s: %w", tty, err)
 	}
 	return nil
 }

@@ -1,3 +1,0 @@
-package spawn
-
-func usageStats() ([]stat, error) { return allStats() }
