@@ -18,7 +18,7 @@ type Callee interface {
 	Call(ctx context.Context, from Peer, op string, body json.RawMessage) (any, error)
 }
 
-// CallError is the refusal of a call.
+// CallError is the refusal of a call, or of what is no message.
 type CallError struct {
 	Code Code
 	Why  string
@@ -73,40 +73,40 @@ func (c *calls) cancel(id uint64) {
 func (ss *session) call(ctx context.Context, req request) {
 	callee, ok := ss.s.o.Host.(Callee)
 	switch {
-	case !ok || req.op == opSend:
-		ss.fail(req.id, CodeDenied, fmt.Sprintf("%q does not go with this token", req.op))
+	case !ok || req.Op == opSend:
+		ss.fail(req.ID, CodeDenied, fmt.Sprintf("%q does not go with this token", req.Op))
 		return
-	case req.op == opCancel:
-		ss.calls.cancel(req.of)
-		ss.write(reply{ID: req.id, Op: opOK})
+	case req.Op == opCancel:
+		ss.calls.cancel(req.Of)
+		ss.write(reply{ID: req.ID, Op: opOK})
 		return
-	case req.id == 0:
+	case req.ID == 0:
 		ss.fail(0, CodeInvalid, "a call has an id")
 		return
 	}
-	ctx, ok = ss.calls.begin(ctx, req.id)
+	ctx, ok = ss.calls.begin(ctx, req.ID)
 	if !ok {
-		ss.fail(req.id, CodeBusy, fmt.Sprintf("at most %d calls of a connection wait, each under an id of its own", maxCalls))
+		ss.fail(req.ID, CodeBusy, fmt.Sprintf("at most %d calls of a connection wait, each under an id of its own", maxCalls))
 		return
 	}
 	ss.calls.running.Go(func() {
-		defer ss.calls.end(req.id)
+		defer ss.calls.end(req.ID)
 		ss.s.guard(func() { ss.reply(ctx, callee, req) })
 	})
 }
 
 func (ss *session) reply(ctx context.Context, callee Callee, req request) {
-	got, err := callee.Call(ctx, ss.peer, req.op, req.body)
+	got, err := callee.Call(ctx, ss.peer, req.Op, req.Body)
 	if err != nil {
-		ss.fail(req.id, codeOf(err), err.Error())
+		ss.fail(req.ID, codeOf(err), err.Error())
 		return
 	}
 	body, err := line(got)
 	if err != nil || len(body) > maxFrame {
-		ss.fail(req.id, CodeFailed, "the answer cannot be written in one line")
+		ss.fail(req.ID, CodeFailed, "the answer cannot be written in one line")
 		return
 	}
-	ss.write(reply{ID: req.id, Op: opOK, Body: body[:len(body)-1]})
+	ss.write(reply{ID: req.ID, Op: opOK, Body: body[:len(body)-1]})
 }
 
 // Call asks the member's worker for one operation, with the spawn token as the client's token. When
@@ -116,13 +116,13 @@ func (c *Client) Call(ctx context.Context, op string, body any) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	req := request{op: op, body: raw[:len(raw)-1]}
-	rep, err := c.askAs(ctx, &req)
+	req := request{Op: op, Body: raw[:len(raw)-1]}
+	rep, err := c.ask(ctx, &req)
 	switch {
 	case rep.Op == opError:
 		return nil, &CallError{rep.Code, rep.Message}
 	case err != nil && errors.Is(err, ctx.Err()):
-		c.post(request{op: opCancel, of: req.id})
+		c.post(request{Op: opCancel, Of: req.ID})
 	}
 	return rep.Body, err
 }

@@ -120,7 +120,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })
 	defer stop()
-	b, err := appendRequest(request{version: version, id: 1, op: opHello, token: token})
+	b, err := line(request{Waggle: version, ID: 1, Op: opHello, Token: token})
 	if err != nil {
 		return err
 	}
@@ -208,11 +208,8 @@ func (c *Client) hand(rep reply) {
 	}
 }
 
-// ask sends a request and waits for its answer.
-func (c *Client) ask(ctx context.Context, req request) (reply, error) { return c.askAs(ctx, &req) }
-
-// askAs is ask, which leaves the id in req.
-func (c *Client) askAs(ctx context.Context, req *request) (reply, error) {
+// ask sends a request and waits for its answer. It leaves the id in req.
+func (c *Client) ask(ctx context.Context, req *request) (reply, error) {
 	ch := make(chan reply, 1)
 	c.mu.Lock()
 	if c.err != nil {
@@ -220,13 +217,13 @@ func (c *Client) askAs(ctx context.Context, req *request) (reply, error) {
 		return reply{}, c.err
 	}
 	c.next++
-	req.id = c.next
-	c.waiting[req.id] = ch
+	req.ID = c.next
+	c.waiting[req.ID] = ch
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.waiting, req.id)
+		delete(c.waiting, req.ID)
 	}()
 	if err := c.write(*req); err != nil {
 		return reply{}, err
@@ -249,7 +246,7 @@ func (c *Client) askAs(ctx context.Context, req *request) (reply, error) {
 
 // write writes one request.
 func (c *Client) write(req request) error {
-	b, err := appendRequest(req)
+	b, err := line(req)
 	if err != nil {
 		return err
 	}
@@ -271,8 +268,8 @@ func (c *Client) write(req request) error {
 func (c *Client) post(req request) {
 	c.mu.Lock()
 	c.next++
-	req.id = c.next
-	c.waiting[req.id] = make(chan reply, 1)
+	req.ID = c.next
+	c.waiting[req.ID] = make(chan reply, 1)
 	c.mu.Unlock()
 	_ = c.write(req)
 }
@@ -286,7 +283,7 @@ func (c *Client) Send(ctx context.Context, to protocol.Address, env protocol.Env
 	if err != nil {
 		return Receipt{}, err
 	}
-	rep, err := c.ask(ctx, request{op: opSend, to: to.String(), env: raw})
+	rep, err := c.ask(ctx, &request{Op: opSend, To: to.String(), Envelope: raw})
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -308,7 +305,7 @@ func compact(to protocol.Address, env protocol.Envelope) (json.RawMessage, error
 
 // Ping asks whether the other side still answers. An error of its Pinged is a *RemoteError.
 func (c *Client) Ping(ctx context.Context) error {
-	_, err := c.ask(ctx, request{op: opPing})
+	_, err := c.ask(ctx, &request{Op: opPing})
 	return err
 }
 
@@ -322,7 +319,7 @@ func (c *Client) Watch(ctx context.Context) (<-chan struct{}, error) {
 	}
 	ch := c.changed
 	c.mu.Unlock()
-	_, err := c.ask(ctx, request{op: opWatch})
+	_, err := c.ask(ctx, &request{Op: opWatch})
 	return ch, err
 }
 

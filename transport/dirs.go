@@ -178,13 +178,12 @@ var ErrServed = errors.New("another process serves this socket")
 // Remove removes the sockets and keys that no process serves, and then their empty
 // directory. It is for a team that has ended.
 func (p SocketDirs) Remove() error {
-	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
+	names, err := p.Served()
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, f := range files {
-		name := filepath.Base(f[:len(f)-len(".json")])
+	for _, name := range names {
 		release, err := p.take(name)
 		if errors.Is(err, ErrServed) {
 			continue
@@ -193,7 +192,7 @@ func (p SocketDirs) Remove() error {
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, clearStale(p.Path(name)), os.Remove(f), release())
+		errs = append(errs, clearStale(p.Path(name)), os.Remove(p.key(name)), release())
 	}
 	_ = os.Remove(filepath.Dir(p.Path("x"))) // it stays while a socket is in it
 	return errors.Join(errs...)

@@ -91,14 +91,14 @@ func (f fields) get(name string, v any) error {
 
 // request is what a client sends. The first one is the hello.
 type request struct {
-	version int
-	id      uint64
-	op      string
-	token   string
-	to      string
-	of      uint64 // opCancel: the id of the call
-	env     json.RawMessage
-	body    json.RawMessage // of a call
+	Waggle   int             `json:"waggle,omitempty"` // the version
+	ID       uint64          `json:"id,omitempty"`
+	Op       string          `json:"op"`
+	Token    string          `json:"token,omitempty"`
+	To       string          `json:"to,omitempty"`
+	Of       uint64          `json:"of,omitempty"` // opCancel: the id of the call
+	Envelope json.RawMessage `json:"envelope,omitempty"`
+	Body     json.RawMessage `json:"body,omitempty"` // of a call
 }
 
 func parseRequest(line []byte) (request, error) {
@@ -106,22 +106,8 @@ func parseRequest(line []byte) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	r := request{env: f["envelope"], body: f["body"]}
-	return r, errors.Join(f.get("waggle", &r.version), f.get("id", &r.id), f.get("op", &r.op), f.get("token", &r.token), f.get("to", &r.to), f.get("of", &r.of))
-}
-
-// appendRequest writes what parseRequest reads.
-func appendRequest(r request) ([]byte, error) {
-	return line(struct {
-		Waggle   int             `json:"waggle,omitempty"`
-		ID       uint64          `json:"id,omitempty"`
-		Op       string          `json:"op"`
-		Token    string          `json:"token,omitempty"`
-		To       string          `json:"to,omitempty"`
-		Of       uint64          `json:"of,omitempty"`
-		Envelope json.RawMessage `json:"envelope,omitempty"`
-		Body     json.RawMessage `json:"body,omitempty"`
-	}{r.version, r.id, r.op, r.token, r.to, r.of, r.env, r.body})
+	r := request{Envelope: f["envelope"], Body: f["body"]}
+	return r, errors.Join(f.get("waggle", &r.Waggle), f.get("id", &r.ID), f.get("op", &r.Op), f.get("token", &r.Token), f.get("to", &r.To), f.get("of", &r.Of))
 }
 
 // The operations of a client and what a server says.

@@ -94,31 +94,19 @@ func codeOf(err error) Code {
 	switch {
 	case errors.As(err, &call):
 		return call.Code
-	case errors.As(err, new(*invalidError)):
-		return CodeInvalid
 	case errors.As(err, new(*atomicfile.LockedError)):
 		return CodeLocked
 	case errors.As(err, new(*NotFoundError)), errors.Is(err, fs.ErrNotExist):
 		return CodeNotFound
 	case errors.As(err, new(*RefusedError)), errors.As(err, new(*mailbox.LimitError)):
 		return CodeRefused
-	case errors.As(err, new(*tooLargeError)), errors.Is(err, mailbox.ErrTooLarge):
+	case errors.Is(err, mailbox.ErrTooLarge):
 		return CodeTooLarge
 	case errors.As(err, &remote):
 		return remote.Code
 	}
 	return CodeFailed
 }
-
-// invalidError is a message that is none.
-type invalidError struct{ why string }
-
-func (e *invalidError) Error() string { return e.why }
-
-// tooLargeError is a message over a limit.
-type tooLargeError struct{ why string }
-
-func (e *tooLargeError) Error() string { return e.why }
 
 // maxFrom is the longest sender's name that is taken, in bytes.
 const maxFrom = 256
@@ -134,7 +122,7 @@ func parseMessage(raw []byte, now time.Time) (arrival, error) {
 	a := arrival{sum: sha256.Sum256(raw)}
 	o, err := jsonobj.Parse(raw)
 	if err != nil {
-		return a, &invalidError{"envelope: " + err.Error()}
+		return a, &CallError{CodeInvalid, "envelope: " + err.Error()}
 	}
 	if _, ok := o.Get("timestamp"); !ok {
 		o.Set("timestamp", jsonobj.AppendString(nil, protocol.FormatTime(now)))
@@ -149,15 +137,15 @@ func (a arrival) check(err error) error {
 	env := a.env
 	switch {
 	case err != nil:
-		return &invalidError{"envelope: " + err.Error()}
+		return &CallError{CodeInvalid, "envelope: " + err.Error()}
 	case len(env.Text) > protocol.MaxText: // before what it says
-		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), protocol.MaxText)}
+		return &CallError{CodeTooLarge, fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), protocol.MaxText)}
 	case env.From == "" || len(env.From) > maxFrom:
-		return &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
+		return &CallError{CodeInvalid, fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
 	case env.Text == "":
-		return &invalidError{"envelope: there is no text"}
+		return &CallError{CodeInvalid, "envelope: there is no text"}
 	case env.MsgID == "" || len(env.MsgID) > maxFrom:
-		return &invalidError{fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
+		return &CallError{CodeInvalid, fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -18,12 +19,7 @@ func Impatient() func(net.Conn, http.ConnState) {
 	return func(c net.Conn, s http.ConnState) {
 		mu.Lock()
 		defer mu.Unlock()
-		for i, have := range silent {
-			if have == c {
-				silent = append(silent[:i], silent[i+1:]...)
-				break
-			}
-		}
+		silent = slices.DeleteFunc(silent, func(have net.Conn) bool { return have == c })
 		if s != http.StateNew && s != http.StateIdle {
 			return
 		}

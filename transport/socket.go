@@ -158,11 +158,9 @@ func (s *Socket) Serve(ctx context.Context) (err error) {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case err != nil: // out of descriptors, say: it may pass
-			pause := time.NewTimer(50 * time.Millisecond)
 			select {
-			case <-pause.C:
+			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
-				pause.Stop()
 			}
 			continue
 		}
@@ -315,15 +313,15 @@ func (ss *session) run(ctx context.Context) {
 		}
 		req, err := parseRequest(line)
 		if err != nil {
-			ss.fail(req.id, CodeInvalid, err.Error())
+			ss.fail(req.ID, CodeInvalid, err.Error())
 			continue
 		}
-		if req.op == opWatch && !ss.watching() {
-			ss.watch(req.id)
+		if req.Op == opWatch && !ss.watching() {
+			ss.watch(req.ID)
 			pushing.Go(func() { ss.s.guard(func() { ss.push(ctx) }) })
 			continue
 		}
-		if ss.own && req.op != opPing && req.op != opWatch {
+		if ss.own && req.Op != opPing && req.Op != opWatch {
 			ss.call(ctx, req)
 			continue
 		}
@@ -337,13 +335,11 @@ func (ss *session) run(ctx context.Context) {
 func (ss *session) hello(ctx context.Context) bool {
 	other, err := peer.Of(ss.c)
 	if err != nil {
-		ss.turnAway(ctx, "the peer cannot be identified: "+err.Error())
-		return false
+		return ss.turnAway(ctx, "the peer cannot be identified: "+err.Error())
 	}
 	ss.peer = Peer{Channel: "uds", UID: other.UID, PID: other.PID}
 	if other.UID != os.Geteuid() {
-		ss.turnAway(ctx, "it is another user's process")
-		return false
+		return ss.turnAway(ctx, "it is another user's process")
 	}
 	ss.c.SetReadDeadline(time.Now().Add(helloTimeout))
 	line, err := readLine(ss.r, maxFrame)
@@ -356,52 +352,54 @@ func (ss *session) hello(ctx context.Context) bool {
 	}
 	switch {
 	case errors.Is(err, errLineTooLong):
-		ss.turnAway(ctx, "its first line was no hello")
-		return false
+		return ss.turnAway(ctx, "its first line was no hello")
 	case err != nil:
 		return false
 	}
 	req, err := parseRequest(line)
 	switch {
-	case err != nil || req.op != opHello:
-		ss.turnAway(ctx, "its first line was no hello")
+	case err != nil || req.Op != opHello:
+		return ss.turnAway(ctx, "its first line was no hello")
+	case req.Waggle != version:
+		ss.fail(req.ID, CodeVersion, fmt.Sprintf("this is version %d of the protocol", version))
 		return false
-	case req.version != version:
-		ss.fail(req.id, CodeVersion, fmt.Sprintf("this is version %d of the protocol", version))
-		return false
-	case req.token == "":
-		ss.turnAway(ctx, "it had no token")
-		return false
-	case ss.s.o.Spawn != "" && sameToken(req.token, ss.s.o.Spawn):
+	case req.Token == "":
+		return ss.turnAway(ctx, "it had no token")
+	case ss.s.o.Spawn != "" && sameToken(req.Token, ss.s.o.Spawn):
 		ss.own = true
-	case !sameToken(req.token, ss.s.token):
-		ss.turnAway(ctx, "its token is not this socket's")
-		return false
+	case !sameToken(req.Token, ss.s.token):
+		return ss.turnAway(ctx, "its token is not this socket's")
 	default:
 		ss.own = ss.s.o.Own != nil && ss.s.o.Own(ss.peer)
 	}
 	ss.s.mu.Lock()
 	ss.greeted = true // before it is told: from then on it is not put out
 	ss.s.mu.Unlock()
-	return ss.write(reply{Waggle: version, ID: req.id, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
+	return ss.write(reply{Waggle: version, ID: req.ID, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
 }
 
-func (ss *session) turnAway(ctx context.Context, why string) {
+// turnAway refuses a connection; it is not greeted.
+func (ss *session) turnAway(ctx context.Context, why string) (greeted bool) {
 	ss.fail(0, CodeDenied, "this socket needs its token: "+why)
+	ss.refused(ctx, why)
+	return false
+}
+
+func (ss *session) refused(ctx context.Context, why string) {
 	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: why})
 }
 
 // answer does what one request asks.
 func (ss *session) answer(ctx context.Context, req request) {
-	switch req.op {
+	switch req.Op {
 	case opPing, opWatch:
-		if h, ok := ss.s.o.Host.(Pinged); ok && req.op == opPing {
+		if h, ok := ss.s.o.Host.(Pinged); ok && req.Op == opPing {
 			if err := h.Pinged(ctx); err != nil {
-				ss.fail(req.id, codeOf(err), err.Error())
+				ss.fail(req.ID, codeOf(err), err.Error())
 				return
 			}
 		}
-		ss.write(reply{ID: req.id, Op: opOK})
+		ss.write(reply{ID: req.ID, Op: opOK})
 	case opSend:
 		to, a, err := ss.message(req)
 		var r Receipt
@@ -409,12 +407,12 @@ func (ss *session) answer(ctx context.Context, req request) {
 			r, err = ss.s.once.take(ctx, ss.s.o.Host, ss.peer, to, a)
 		}
 		if err != nil {
-			ss.fail(req.id, codeOf(err), err.Error())
+			ss.fail(req.ID, codeOf(err), err.Error())
 			return
 		}
-		ss.write(reply{ID: req.id, Op: opOK, MsgID: r.MsgID, State: r.State, Ahead: &r.Ahead})
+		ss.write(reply{ID: req.ID, Op: opOK, MsgID: r.MsgID, State: r.State, Ahead: &r.Ahead})
 	default:
-		ss.fail(req.id, CodeInvalid, fmt.Sprintf("the operation %q is not known", req.op))
+		ss.fail(req.ID, CodeInvalid, fmt.Sprintf("the operation %q is not known", req.Op))
 	}
 }
 
@@ -422,17 +420,17 @@ func (ss *session) answer(ctx context.Context, req request) {
 // member only.
 func (ss *session) message(req request) (to protocol.Address, a arrival, err error) {
 	name := ss.s.o.Name
-	if a, err = parseMessage(req.env, ss.s.o.Now()); err != nil {
+	if a, err = parseMessage(req.Envelope, ss.s.o.Now()); err != nil {
 		return to, a, err
 	}
-	if req.to == "" && name == OperatorSocket {
-		return to, a, &invalidError{"the operator's socket needs to know to whom: say \"to\""}
+	if req.To == "" && name == OperatorSocket {
+		return to, a, &CallError{CodeInvalid, "the operator's socket needs to know to whom: say \"to\""}
 	}
-	if req.to == "" {
+	if req.To == "" {
 		return protocol.Address{Scheme: protocol.SchemeMember, Member: protocol.MemberName(name)}, a, nil
 	}
-	if to, err = protocol.ParseAddress(req.to); err != nil {
-		return to, a, &invalidError{err.Error()}
+	if to, err = protocol.ParseAddress(req.To); err != nil {
+		return to, a, &CallError{CodeInvalid, err.Error()}
 	}
 	switch {
 	case to.Scheme != protocol.SchemeMember || to.Team != "" && to.Team != ss.s.o.Team:

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,15 +85,7 @@ func (w *web) named(hostport string) bool {
 	if err != nil {
 		host = strings.Trim(hostport, "[]")
 	}
-	if isLoopback(host) {
-		return true
-	}
-	for _, n := range w.o.Names {
-		if strings.EqualFold(n, host) {
-			return true
-		}
-	}
-	return false
+	return isLoopback(host) || slices.ContainsFunc(w.o.Names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 func isLoopback(host string) bool {
@@ -122,25 +115,25 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 
 func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return Receipt{}, &invalidError{"the body must be application/json"}
+		return Receipt{}, &CallError{CodeInvalid, "the body must be application/json"}
 	}
 	to := protocol.Address{Scheme: protocol.SchemeMember}
 	var err error
 	if to.Team, err = protocol.ParseTeam(r.PathValue("team")); err != nil {
-		return Receipt{}, &invalidError{err.Error()}
+		return Receipt{}, &CallError{CodeInvalid, err.Error()}
 	}
 	if to.Member, err = protocol.ParseMember(r.PathValue("member")); err != nil {
-		return Receipt{}, &invalidError{err.Error()}
+		return Receipt{}, &CallError{CodeInvalid, err.Error()}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxFrame))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return Receipt{}, &tooLargeError{fmt.Sprintf("a body may have %d bytes", maxFrame)}
+		return Receipt{}, &CallError{CodeTooLarge, fmt.Sprintf("a body may have %d bytes", maxFrame)}
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
 	if !utf8.Valid(body) {
-		return Receipt{}, &invalidError{"the body is not UTF-8"}
+		return Receipt{}, &CallError{CodeInvalid, "the body is not UTF-8"}
 	}
 	a, err := parseMessage(body, w.o.Now())
 	if err != nil {

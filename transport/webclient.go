@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,7 @@ func (s Web) Send(ctx context.Context, to protocol.Address, env protocol.Envelop
 	if err != nil {
 		return Receipt{}, err
 	}
-	timeout := s.Timeout
-	if timeout == 0 {
-		timeout = webTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Timeout, webTimeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {

@@ -159,15 +159,14 @@ func (ss *session) words(ctx context.Context, line []byte) {
 			patience = moreWords
 		case err != nil:
 			failed = true
-			ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: "words of " + from + ": " + err.Error()})
+			ss.refused(ctx, "words of "+from+": "+err.Error())
 		}
 		var err error
 		ss.c.SetReadDeadline(time.Now().Add(patience))
 		if line, err = readLine(ss.r, maxFrame); err != nil {
 			if errors.Is(err, errLineTooLong) {
 				failed = true
-				ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path,
-					Why: fmt.Sprintf("words of %s: a line may have %d bytes", from, maxFrame)})
+				ss.refused(ctx, fmt.Sprintf("words of %s: a line may have %d bytes", from, maxFrame))
 			}
 			break
 		}
@@ -182,10 +181,8 @@ const lingerTime = 8 * time.Second
 
 // linger keeps a connection for a while whose client is to notice a failure.
 func (ss *session) linger(ctx context.Context) {
-	t := time.NewTimer(lingerTime)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(lingerTime):
 	case <-ctx.Done():
 	}
 }

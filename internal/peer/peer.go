@@ -3,12 +3,25 @@
 package peer
 
 import (
+	"errors"
 	"net"
 	"os"
 )
 
 // Cred is who is at the other end.
 type Cred struct{ UID, PID int }
+
+// Of returns the credentials of the other end. Where the kernel does not report them it is an error, so that every peer
+// is refused.
+func Of(c *net.UnixConn) (cred Cred, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return Cred{}, err
+	}
+	var uerr error
+	err = raw.Control(func(fd uintptr) { cred, uerr = of(int(fd)) })
+	return cred, errors.Join(err, uerr)
+}
 
 // Ours reports that the other end is a process of this user; false also where the
 // kernel does not say.
