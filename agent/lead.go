@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // Decider is an agent that can sit behind the lead: it answers what members ask,
@@ -105,8 +107,8 @@ func (a *scriptAgent) Decide(ctx context.Context, r Request) (Answer, error) {
 	if d == nil {
 		return Answer{Digest: r.Digest, Escalate: true, Reason: "the script does not decide"}, nil
 	}
-	if err := sleep(ctx, time.Duration(d.After)); err != nil {
-		return Answer{}, err
+	if !backoff.Pause(ctx, time.Duration(d.After)) {
+		return Answer{}, ctx.Err()
 	}
 	if r.Parts != nil && d.Answer == "allow" {
 		return d.answer(r), nil

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/caught"
 	"waggle/protocol"
 )
@@ -329,7 +330,8 @@ const pollFile = 50 * time.Millisecond
 
 func (s *WaitStep) play(ctx context.Context, t *Task) error {
 	if s.Until == "" {
-		return sleep(ctx, time.Duration(s.For))
+		backoff.Pause(ctx, time.Duration(s.For))
+		return ctx.Err()
 	}
 	path := s.Until
 	if !filepath.IsAbs(path) {
@@ -339,19 +341,8 @@ func (s *WaitStep) play(ctx context.Context, t *Task) error {
 		if _, err := os.Lstat(path); err == nil {
 			return nil
 		}
-		if err := sleep(ctx, pollFile); err != nil {
-			return err
+		if !backoff.Pause(ctx, pollFile) {
+			return ctx.Err()
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 )
 
@@ -54,8 +55,8 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 	}
 	j.owed, j.cut = &unflushed{at: at, raw: slices.Clone(raw)}, nil
 	for _, pause := range flushTries {
-		if perr := sleep(ctx, pause); perr != nil {
-			return errors.Join(err, perr)
+		if !backoff.Pause(ctx, pause) {
+			return errors.Join(err, context.Cause(ctx))
 		}
 		if err = j.settle(); err == nil || j.owed == nil { // flushed, or not there any more
 			return err
@@ -74,7 +75,7 @@ func (j *File) awaitFlush(ctx context.Context, cause error) error {
 		defer done()
 	}
 	for j.owed != nil {
-		if sleep(patience, flushPause) != nil {
+		if !backoff.Pause(patience, flushPause) {
 			j.owed.recs = nil
 			return cause
 		}
@@ -119,17 +120,6 @@ func (j *File) settle() error {
 	}
 	j.owed = nil
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // withdraw cuts off an append that is not whole. It opens the file again because a descriptor for

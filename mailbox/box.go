@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 	"waggle/layout"
 	"waggle/protocol"
@@ -195,8 +196,8 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 			if b.o.Hook != nil {
 				b.o.Hook("torn")
 			}
-			if err := pause(ctx); err != nil {
-				return nil, fmt.Errorf("read %s: %w", b.path, err)
+			if !backoff.Pause(ctx, tornDelay) {
+				return nil, fmt.Errorf("read %s: %w", b.path, context.Cause(ctx))
 			}
 		case b.o.Unmended:
 			return b.unmended(err)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonobj"
 	"waggle/layout"
@@ -135,8 +136,8 @@ func (b Boxes) move(ctx context.Context, name protocol.MemberName, to Layout, o 
 		case try == 5*tornTries:
 			return fmt.Errorf("%s is being changed all the time by a program that does not take its lock: %w", from.path, errTorn)
 		}
-		if err := pause(ctx); err != nil {
-			return err
+		if !backoff.Pause(ctx, tornDelay) {
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 )
 
@@ -19,17 +20,6 @@ const (
 )
 
 var errTorn = errors.New("the file is not whole at the moment")
-
-func pause(ctx context.Context) error {
-	t := time.NewTimer(tornDelay)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // repair describes one file that was repaired.
 type repair struct {
@@ -118,8 +108,8 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 			return splices, err
 		})
 		if errors.Is(err, errTorn) {
-			if err := pause(ctx); err != nil {
-				return err
+			if !backoff.Pause(ctx, tornDelay) {
+				return context.Cause(ctx)
 			}
 			continue
 		}

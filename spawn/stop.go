@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // ErrNotOurs means that a process is not one that may be ended from here.
@@ -269,10 +271,8 @@ func until(ctx context.Context, ask func() (bool, error)) (bool, error) {
 		if yes, err := ask(); yes || err != nil {
 			return yes, err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, pause) {
 			return ask()
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, longest)
 	}

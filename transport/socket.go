@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/caught"
 	"waggle/internal/peer"
 	"waggle/protocol"
@@ -158,10 +159,7 @@ func (s *Socket) Serve(ctx context.Context) (err error) {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case err != nil: // out of descriptors, say: it may pass
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			backoff.Pause(ctx, 50*time.Millisecond)
 			continue
 		}
 		ss := &session{s: s, c: c, r: bufio.NewReader(c)}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/cut"
 	"waggle/protocol"
 )
@@ -172,20 +173,12 @@ func (ss *session) words(ctx context.Context, line []byte) {
 		}
 	}
 	if failed {
-		ss.linger(ctx)
+		backoff.Pause(ctx, lingerTime) // its client is to notice the failure
 	}
 }
 
 // lingerTime is longer than the client waits for its connection to be closed.
 const lingerTime = 8 * time.Second
-
-// linger keeps a connection for a while whose client is to notice a failure.
-func (ss *session) linger(ctx context.Context) {
-	select {
-	case <-time.After(lingerTime):
-	case <-ctx.Done():
-	}
-}
 
 // takeWords takes one frame; taken reports that its words are in the mailbox.
 func (ss *session) takeWords(ctx context.Context, from string, line []byte) (taken bool, err error) {
@@ -205,16 +198,12 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) (tak
 	}
 	ctx, cancel := context.WithTimeout(ctx, takePatience)
 	defer cancel()
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
 	for {
 		_, err := ss.s.once.take(ctx, ss.s.o.Host, ss.peer, protocol.Address{Scheme: protocol.SchemeMember, Member: name}, a)
 		if err == nil || codeOf(err) != CodeLocked {
 			return err == nil, err
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, 50*time.Millisecond) {
 			return false, err
 		}
 	}

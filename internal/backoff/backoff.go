@@ -43,11 +43,14 @@ func (b *Backoff) Due(now time.Time) bool {
 func (b *Backoff) Reset() { b.pause, b.until = 0, time.Time{} }
 
 // Wait waits out the pause that follows a failure, or until ctx ends.
-func (b *Backoff) Wait(ctx context.Context) {
-	t := time.NewTimer(b.next())
-	defer t.Stop()
+func (b *Backoff) Wait(ctx context.Context) { Pause(ctx, b.next()) }
+
+// Pause waits for a time, and reports whether ctx did not end before.
+func Pause(ctx context.Context, d time.Duration) bool {
 	select {
-	case <-t.C:
 	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }

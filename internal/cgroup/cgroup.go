@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // Group is one control group. A path may be used again, its ID is not, as long as the
@@ -172,16 +174,11 @@ func (g Group) End(ctx context.Context, spare []int) error {
 			return fmt.Errorf("control group: %w", err)
 		}
 	}
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		if err := g.Drop(); err == nil || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
+		backoff.Pause(ctx, 10*time.Millisecond)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/json/jsonobj"
 	"waggle/internal/peer"
 )
@@ -93,10 +94,8 @@ func (s *listener) accept(ctx context.Context, one func(context.Context, net.Con
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			select { // for example no descriptors: hooks block their calls meanwhile, and commands fail
-			case <-ctx.Done():
+			if !backoff.Pause(ctx, 50*time.Millisecond) { // for example no descriptors: hooks block their calls meanwhile, and commands fail
 				return
-			case <-time.After(50 * time.Millisecond):
 			}
 			continue
 		}

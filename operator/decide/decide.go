@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/backoff"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
@@ -268,10 +269,8 @@ func (o Operator) await(ctx context.Context, refresh func(context.Context) error
 		if ok || err != nil || !o.Minter.Now().Before(until) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, 20*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
 		}
 		if err := refresh(ctx); err != nil {
 			return err

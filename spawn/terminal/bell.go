@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/spawn"
 )
 
@@ -151,10 +152,8 @@ func (b *TmuxBell) ring(ctx context.Context, who string, here *at) error {
 			_, err := b.t.run(ctx, "set-option", "-w", "-t", b.pane, b.rangOf(who), "1")
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, 20*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonfile"
 	"waggle/spawn"
@@ -110,6 +111,9 @@ func (p paths) promise() error {
 	return writeJSON(p.handover(), handover{Starter: &self})
 }
 
+// lookAgain is the pause between two looks at a file that another process writes or holds.
+const lookAgain = 5 * time.Millisecond
+
 // takeWait is how long a holder waits for its hand-over: a pane is dressed first.
 const takeWait = 20 * time.Second
 
@@ -121,8 +125,6 @@ var errNoStarter = errors.New("the process that was to hand over is dead")
 func take(ctx context.Context, path string) (handover, error) {
 	ctx, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for gone := false; ; {
 		var h handover
 		err := readJSON(path, &h)
@@ -138,10 +140,8 @@ func take(ctx context.Context, path string) (handover, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return h, err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, lookAgain) {
 			return h, err
-		case <-tick.C:
 		}
 	}
 }
@@ -149,8 +149,6 @@ func take(ctx context.Context, path string) (handover, error) {
 // wait until the holder says that the process runs. alive says whether the holder
 // may still do so.
 func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for gone := false; ; {
 		var h hold
 		err := readJSON(p.hold(), &h)
@@ -165,12 +163,10 @@ func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
 		case gone:
 			return h, errNoHolder
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, lookAgain) {
 			return h, ctx.Err()
-		case <-tick.C:
-			gone = !alive() // looked at once more: it may have ended right after
 		}
+		gone = !alive() // looked at once more: it may have ended right after
 	}
 }
 
@@ -277,8 +273,6 @@ func Untaken(dir string, before time.Time) ([]string, error) {
 // turn waits until no other program, nor another goroutine, makes a pane for this
 // team: each needs the room that the last one left, and the first makes tmux's session.
 func (o Options) turn(ctx context.Context, lock string) (over func(), err error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		release, held, err := atomicfile.TryFlock(filepath.Join(o.Dir, lock), atomicfile.Options{Rank: atomicfile.RankLease})
 		if err != nil {
@@ -287,10 +281,8 @@ func (o Options) turn(ctx context.Context, lock string) (over func(), err error)
 		if held {
 			return func() { _ = release() }, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, lookAgain) {
 			return nil, ctx.Err()
-		case <-tick.C:
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/spawn"
 )
 
@@ -336,10 +337,8 @@ func (it it2) splitWith(ctx context.Context, args []string, patience time.Durati
 		if err == nil || !strings.Contains(strings.ToLower(err.Error()), "profile") {
 			return out, err
 		}
-		select {
-		case <-within.Done():
+		if !backoff.Pause(within, 100*time.Millisecond) {
 			return "", errors.Join(err, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

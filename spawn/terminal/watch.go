@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/cut"
 	"waggle/spawn"
 )
@@ -147,10 +148,8 @@ func Watch(ctx context.Context, o WatchOptions, on func(Event)) error {
 		if failed == watchTries {
 			return fmt.Errorf("spawn: watch tmux: %w", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, watchPause) {
 			return ctx.Err()
-		case <-time.After(watchPause):
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/backoff"
 	"waggle/internal/claude"
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/demo"
@@ -96,12 +97,8 @@ const lineIndent = 13
 
 // pause waits so that a reader follows.
 func (s *stage) pause(d time.Duration) {
-	if !s.paced {
-		return
-	}
-	select {
-	case <-s.ctx.Done():
-	case <-time.After(d):
+	if s.paced {
+		backoff.Pause(s.ctx, d)
 	}
 }
 

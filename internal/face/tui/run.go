@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"waggle/internal/backoff"
 	"waggle/operator"
 )
 
@@ -99,10 +100,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	start(func() { again(ctx, crew, steady, o.Now, load(ctx, p, o.Source.Crew)) })
 	start(func() { again(ctx, others, seldom, o.Now, load(ctx, p, o.Source.Seldom)) })
 	start(func() {
-		select { // the rows of what runs come first
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, doneAfter) { // the rows of what runs come first
 			return
-		case <-time.After(doneAfter):
 		}
 		again(ctx, done, rare, o.Now, load(ctx, p, o.Source.Done))
 	})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // blockedAfter is how long git works in a confined member's files before they are looked through for one that
@@ -19,12 +21,7 @@ var readAlways = []string{".gitattributes", ".gitignore", ".gitmodules"}
 // giveUpBlocked ends a git that works in a confined member's files when one of those that it reads is no plain
 // file: it would wait for whoever writes into a named pipe.
 func giveUpBlocked(ctx context.Context, giveUp context.CancelCauseFunc, top string) {
-	for wait := blockedAfter; ; wait *= 4 {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+	for wait := blockedAfter; backoff.Pause(ctx, wait); wait *= 4 {
 		if path := blocking(ctx, top); path != "" {
 			giveUp(fmt.Errorf("%s is no plain file, and git would wait for it: remove it", path))
 			return

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // leftAfter is how long the lock of a ref stands before it is taken for one that a killed git has left: git holds
@@ -54,10 +56,8 @@ func (g Git) removeLeft(ctx context.Context, lock string) bool {
 	if err != nil || !first.Mode().IsRegular() {
 		return false
 	}
-	select {
-	case <-ctx.Done():
+	if !backoff.Pause(ctx, cmp.Or(g.LeftAfter, leftAfter)) { // real clock: another process's git
 		return false
-	case <-time.After(cmp.Or(g.LeftAfter, leftAfter)): // real clock: another process's git
 	}
 	now, err := os.Lstat(lock)
 	if err != nil || !os.SameFile(first, now) || !first.ModTime().Equal(now.ModTime()) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/realpath"
 )
 
@@ -85,10 +86,8 @@ func (s spot) patiently(ctx context.Context, most time.Duration, do func() (agai
 		if !again || n >= most {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, pause) { // real clock: another process's git
 			return ctx.Err()
-		case <-time.After(pause): // real clock: another process's git
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"waggle/internal/backoff"
 )
 
 // Remove removes a worktree if that loses no work: otherwise it stays as it is, and the error is a
@@ -98,10 +100,8 @@ func (s Store) left(ctx context.Context, r Record) (st Status, err error) {
 		if st, err = s.Git.Status(ctx, r.Tree); err == nil {
 			return st, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, 100*time.Millisecond) {
 			return st, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return st, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/backoff"
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
 	"waggle/operator"
@@ -128,10 +129,8 @@ func followPending(ctx context.Context, a *app.App, all bool) error {
 		if err := sayFresh(a, fresh, several); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Pause(ctx, pendingEvery) {
 			return nil
-		case <-time.After(pendingEvery):
 		}
 	}
 }

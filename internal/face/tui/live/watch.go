@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/mailbox"
 	"waggle/operator/decide"
 	"waggle/spawn"
@@ -101,7 +102,7 @@ func (l *Source) watch(ctx context.Context, changes, output chan<- struct{}) {
 			wrote = nowWrote
 			tell(output)
 		}
-		pause(ctx, min(restful*clock().Sub(began), mostRest))
+		backoff.Pause(ctx, min(restful*clock().Sub(began), mostRest))
 	}
 }
 
@@ -110,16 +111,6 @@ const restful = 10
 
 // mostRest is the longest pause from one look at the files to the next one.
 const mostRest = 100 * time.Millisecond
-
-// pause lets time pass.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
 
 // unsettled reports whether Crew has to look again although nothing changed since.
 func (l *Source) unsettled() bool {
