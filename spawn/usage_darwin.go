@@ -1,8 +1,10 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,27 +49,14 @@ func parseTime(s string) (d time.Duration, ok bool) {
 	if !found {
 		days, clock = "0", s
 	}
-	n, err := strconv.Atoi(days)
-	if err != nil {
-		return 0, false
-	}
-	d = time.Duration(n) * 24
 	parts := strings.Split(clock, ":")
-	if len(parts) < 2 || len(parts) > 3 {
+	if len(parts) == 2 {
+		parts = slices.Insert(parts, 0, "0")
+	}
+	if len(parts) != 3 {
 		return 0, false
 	}
-	if len(parts) == 2 {
-		parts = append([]string{"0"}, parts...)
-	}
-	for i, p := range parts[:2] {
-		if n, err = strconv.Atoi(p); err != nil {
-			return 0, false
-		}
-		d += time.Duration(n)
-		if i == 0 {
-			d *= 60
-		}
-	}
-	secs, err := strconv.ParseFloat(parts[2], 64)
-	return d*time.Minute + time.Duration(secs*float64(time.Second)), err == nil
+	n, nerr := strconv.Atoi(days)
+	d, err := time.ParseDuration(parts[0] + "h" + parts[1] + "m" + parts[2] + "s")
+	return d + time.Duration(n)*24*time.Hour, errors.Join(nerr, err) == nil
 }

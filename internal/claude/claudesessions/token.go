@@ -26,7 +26,7 @@ func (e Entry) Token() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 || !own(fi) {
+	if uid, foreign := atomicfile.ForeignOwner(fi); foreign || uid < 0 || !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%s is not a file of this user alone (mode %04o): its token is not used", e.KeyPath, fi.Mode().Perm())
 	}
 	b, err := atomicfile.ReadFile(e.KeyPath, atomicfile.Options{MaxSize: maxKey})
