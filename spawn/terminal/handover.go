@@ -80,8 +80,11 @@ func (p paths) hold() string     { return p.base + holdSuffix }
 // included.
 const maxSocket = 104
 
-// name names the files of a new process.
-func (o Options) name() (paths, error) {
+// name names the files of a new process, if it can be started.
+func (o Options) name(ctx context.Context, spec spawn.Spec) (paths, error) {
+	if err := errors.Join(ctx.Err(), o.check(), spec.Check()); err != nil {
+		return paths{}, err
+	}
 	var id [4]byte
 	if _, err := io.ReadFull(o.Rand, id[:]); err != nil {
 		return paths{}, err

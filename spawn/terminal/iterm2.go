@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,15 +38,10 @@ type ITerm2Options struct {
 }
 
 func (o ITerm2Options) filled() (ITerm2Options, error) {
-	if err := o.check(); err != nil {
-		return o, err
-	}
 	if o.Profiles == "" {
 		o.Profiles = filepath.Join(spawn.Getenv(o.Env, "HOME"), "Library", "Application Support", "iTerm2", "DynamicProfiles")
 	}
-	if o.Patience == 0 {
-		o.Patience = 20 * time.Second
-	}
+	o.Patience = cmp.Or(o.Patience, 20*time.Second)
 	switch {
 	case !filepath.IsAbs(o.Program):
 		return o, errors.New("it2 is not an absolute path")
@@ -165,11 +161,10 @@ func ITerm2(o ITerm2Options) spawn.Backend { return spawn.NewBackend("iterm2", "
 var splits sync.Map // of string to struct{}
 
 func (o ITerm2Options) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	o, err := o.filled()
-	if err = errors.Join(err, spec.Check(), ctx.Err()); err != nil {
-		return nil, err
+	p, err := o.name(ctx, spec)
+	if err == nil {
+		o, err = o.filled()
 	}
-	p, err := o.name()
 	if err != nil {
 		return nil, err
 	}

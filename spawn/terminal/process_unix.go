@@ -19,13 +19,7 @@ import (
 func Process(o Options) spawn.Backend { return spawn.NewBackend("process", "", o.start) }
 
 func (o Options) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(o.check(), spec.Check()); err != nil {
-		return nil, err
-	}
-	p, err := o.name()
+	p, err := o.name(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -76,14 +76,11 @@ type tmuxBackend struct {
 }
 
 func (b tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
-	if err := errors.Join(b.o.check(), spec.Check()); err != nil {
-		return nil, err
+	p, err := b.o.name(ctx, spec)
+	if err == nil {
+		err = p.promise()
 	}
-	p, err := b.o.name()
 	if err != nil {
-		return nil, err
-	}
-	if err := p.promise(); err != nil {
 		return nil, err
 	}
 	pane, holder, err := b.open(ctx, p, spec)
