@@ -3,7 +3,6 @@ package agentcheck
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 
 	"waggle/agent"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -34,10 +34,6 @@ func (c *checker) say(r Row) {
 	}
 }
 
-func (c *checker) yes(l Line, format string, args ...any) {
-	c.say(Row{Line: l, Verdict: Yes, Detail: fmt.Sprintf(format, args...)})
-}
-
 // scene is one member's part of the check.
 type scene struct {
 	name  string
@@ -45,7 +41,7 @@ type scene struct {
 	acts  []Act
 	plan  bool // the member owes a plan
 	// play finds out; the line that it is at when it fails is a no.
-	play func(ctx context.Context, p *player, at func(Line)) error
+	play func(ctx context.Context, p *player)
 }
 
 // silenceLasts is how long a question waits that nobody answers.
@@ -78,14 +74,14 @@ func (c *checker) acts() []act {
 	}
 	return []act{
 		{"check", 0, []scene{
-			{name: "worker", lines: []Line{Start, Receive, Ask, Report, Idle, MidTurn, ShutDown}, acts: []Act{{Run: mark("worker")}}, play: c.works},
-			{name: "denied", lines: []Line{Denied}, acts: []Act{{Run: mark("denied")}}, play: c.isDenied},
-			{name: "planner", lines: []Line{Plan}, acts: []Act{{Plan: "First the mark, then nothing."}, {Run: mark("planner")}}, plan: true, play: c.plans},
-			{name: "modes", lines: []Line{Mode}, acts: []Act{{Run: mark("modes")}}, play: c.obeys},
-			{name: "asker", lines: []Line{Question, FreeText}, acts: []Act{which()}, play: c.asks},
+			{name: "worker", lines: []Line{Start, Receive, Ask, Report, Idle, MidTurn, ShutDown}, acts: []Act{{Run: mark("worker")}}, play: works},
+			{name: "denied", lines: []Line{Denied}, acts: []Act{{Run: mark("denied")}}, play: isDenied},
+			{name: "planner", lines: []Line{Plan}, acts: []Act{{Plan: "First the mark, then nothing."}, {Run: mark("planner")}}, plan: true, play: plans},
+			{name: "modes", lines: []Line{Mode}, acts: []Act{{Run: mark("modes")}}, play: obeys},
+			{name: "asker", lines: []Line{Question, FreeText}, acts: []Act{which()}, play: asks},
 		}},
-		{"silence", silenceLasts, []scene{{name: "silence", lines: []Line{Denied, Unanswered}, acts: silence, play: c.unheard}}},
-		{"bad", 0, c.bad()},
+		{"silence", silenceLasts, []scene{{name: "silence", lines: []Line{Denied, Unanswered}, acts: silence, play: unheard}}},
+		{"bad", 0, bad()},
 	}
 }
 
@@ -155,11 +151,13 @@ func (c *checker) scene(ctx context.Context, s *stage, sc scene) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	now := lines[0]
 	p, err := s.enter(ctx, sc)
+	p.at = lines[0]
 	if err == nil {
-		err = sc.play(ctx, p, func(l Line) { now = l })
-		err = errors.Join(err, p.leave(context.WithoutCancel(ctx)))
+		sc.play(ctx, p)
+		err, p.err = p.err, nil
+		p.leave(context.WithoutCancel(ctx))
+		err = errors.Join(err, p.err)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -167,10 +165,10 @@ func (c *checker) scene(ctx context.Context, s *stage, sc scene) error {
 	if err == nil {
 		return nil
 	}
-	c.say(Row{Line: now, Verdict: No, Detail: visible(err.Error() + p.trace())})
+	c.say(Row{Line: p.at, Verdict: No, Detail: visible(err.Error() + p.trace())})
 	for _, l := range lines {
 		if _, known := c.rows[l]; !known {
-			c.say(Row{Line: l, Verdict: No, Detail: "not reached: " + string(now) + " failed"})
+			c.say(Row{Line: l, Verdict: No, Detail: "not reached: " + string(p.at) + " failed"})
 		}
 	}
 	return nil
@@ -180,182 +178,94 @@ func (c *checker) scene(ctx context.Context, s *stage, sc scene) error {
 func visible(s string) string { return operator.Visible(strings.ReplaceAll(s, "\n", "; ")) }
 
 // works: a task, a call that is allowed, words in between, the report, and the end.
-func (c *checker) works(ctx context.Context, p *player, at func(Line)) error {
-	took, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
-	c.yes(Start, "ready after %s", took.Round(time.Millisecond))
-	at(Receive)
-	if err := p.give(ctx); err != nil {
-		return err
-	}
-	c.yes(Receive, "it took its task")
-	at(Ask)
-	req, err := p.asked(ctx, policy.GateTool)
-	if err != nil {
-		return err
-	}
-	if err := p.send(ctx, "words for you"); err != nil {
-		return err
-	}
-	call, err := p.allows(ctx, req, "allowed once,")
-	if err != nil {
-		return err
-	}
-	c.yes(Ask, "%s waited for its decision, then ran once", call)
-	at(Report)
-	how, err := p.reported(ctx)
-	if err != nil {
-		return err
-	}
-	c.yes(Report, "the task is %s", how)
-	at(Idle)
-	if err := p.idle(ctx); err != nil {
-		return err
-	}
-	c.yes(Idle, "it said so to the lead")
-	at(MidTurn)
-	if err := p.heardMail(ctx); err != nil {
-		return err
-	}
-	c.yes(MidTurn, "taken after the turn in which they were sent")
-	at(ShutDown)
-	if err := p.shutDown(ctx); err != nil {
-		return err
-	}
-	c.yes(ShutDown, "asked, approved, and its process is gone")
-	return nil
+func works(ctx context.Context, p *player) {
+	took := p.ready(ctx)
+	p.yes(Start, "ready after %s", took.Round(time.Millisecond))
+	p.reach(Receive)
+	p.give(ctx)
+	p.yes(Receive, "it took its task")
+	p.reach(Ask)
+	req := p.asked(ctx, policy.GateTool)
+	p.send(ctx, "words for you")
+	call := p.allows(ctx, req, "allowed once,")
+	p.yes(Ask, "%s waited for its decision, then ran once", call)
+	p.reach(Report)
+	p.reported(ctx)
+	p.yes(Report, "the task is completed")
+	p.reach(Idle)
+	p.idle(ctx)
+	p.yes(Idle, "it said so to the lead")
+	p.reach(MidTurn)
+	p.heardMail(ctx)
+	p.yes(MidTurn, "taken after the turn in which they were sent")
+	p.reach(ShutDown)
+	p.shutDown(ctx)
+	p.yes(ShutDown, "asked, approved, and its process is gone")
 }
 
 // isDenied: what is denied does not run, and the member is there afterwards.
-func (c *checker) isDenied(ctx context.Context, p *player, _ func(Line)) error {
-	req, err := p.begins(ctx, policy.GateTool)
-	if err != nil {
-		return err
+func isDenied(ctx context.Context, p *player) {
+	p.denies(ctx, p.begins(ctx, policy.GateTool))
+	if heard := p.role.Heard; heard != nil && !strings.Contains(heard(), deniedWords) {
+		p.fail("the agent was not told why: %s", heard())
 	}
-	if err := p.denies(ctx, req); err != nil {
-		return err
-	}
-	if p.role.Heard != nil && !strings.Contains(p.role.Heard(), deniedWords) {
-		return fmt.Errorf("the agent was not told why: %s", p.role.Heard())
-	}
-	c.yes(Denied, "nothing ran, and it went on")
-	return nil
+	p.yes(Denied, "nothing ran, and it went on")
 }
 
 // plans: nothing runs before the plan is approved, and a rejected one is none.
-func (c *checker) plans(ctx context.Context, p *player, _ func(Line)) error {
-	req, err := p.begins(ctx, policy.GatePlan)
-	if err != nil {
-		return err
-	}
-	if err := p.decide(ctx, req, false, "say how to take it back"); err != nil {
-		return err
-	}
-	if req, err = p.again(ctx, policy.GatePlan, req); err != nil {
-		return err
-	}
-	if err := p.ran(0); err != nil {
-		return fmt.Errorf("before its plan was approved %w", err)
-	}
-	if err := p.decide(ctx, req, true, ""); err != nil {
-		return err
-	}
-	if req, err = p.asked(ctx, policy.GateTool); err != nil {
-		return err
-	}
-	if _, err := p.allows(ctx, req, "after its plan was approved"); err != nil {
-		return err
-	}
-	c.yes(Plan, "rejected once, approved once; nothing ran before")
-	return nil
+func plans(ctx context.Context, p *player) {
+	req := p.begins(ctx, policy.GatePlan)
+	p.decide(ctx, req, false, "say how to take it back")
+	req = p.again(ctx, policy.GatePlan, req)
+	p.ran(0, "before its plan was approved")
+	p.decide(ctx, req, true, "")
+	p.allows(ctx, p.asked(ctx, policy.GateTool), "after its plan was approved")
+	p.yes(Plan, "rejected once, approved once; nothing ran before")
 }
 
 // obeys: in plan mode its call does not run and nobody is asked; in the mode default it asks again.
-func (c *checker) obeys(ctx context.Context, p *player, _ func(Line)) error {
-	if _, err := p.ready(ctx); err != nil {
-		return err
+func obeys(ctx context.Context, p *player) {
+	p.ready(ctx)
+	p.mode(ctx, policy.ModePlan)
+	p.give(ctx)
+	p.restedAfter(ctx, 0, "in plan mode")
+	if r := p.open(policy.GateTool); r != nil {
+		p.fail("in plan mode somebody was asked for %s", decide.Describe(r.Kind, r.Ask))
 	}
-	if err := p.mode(ctx, policy.ModePlan); err != nil {
-		return err
-	}
-	if err := p.give(ctx); err != nil {
-		return err
-	}
-	if err := p.rested(ctx); err != nil {
-		return err
-	}
-	if err := errors.Join(p.ran(0), p.unasked()); err != nil {
-		return fmt.Errorf("in plan mode %w", err)
-	}
-	if err := p.mode(ctx, policy.ModeDefault); err != nil {
-		return err
-	}
-	if err := p.give(ctx); err != nil {
-		return err
-	}
-	req, err := p.asked(ctx, policy.GateTool)
-	if err != nil {
-		return err
-	}
-	if _, err := p.allows(ctx, req, "in the mode default"); err != nil {
-		return err
-	}
-	c.yes(Mode, "plan: nothing ran and nobody was asked; default: it asked")
-	return nil
+	p.mode(ctx, policy.ModeDefault)
+	p.give(ctx)
+	p.allows(ctx, p.asked(ctx, policy.GateTool), "in the mode default")
+	p.yes(Mode, "plan: nothing ran and nobody was asked; default: it asked")
 }
 
 // asks: the answer that it gets is the one that was given, by number and in words.
-func (c *checker) asks(ctx context.Context, p *player, at func(Line)) error {
-	if err := p.begin(ctx); err != nil {
-		return err
+func asks(ctx context.Context, p *player) {
+	p.ready(ctx)
+	answered := func(typed, want string) {
+		p.give(ctx)
+		p.answer(ctx, p.asked(ctx, policy.GateQuestion), typed)
+		p.hears(ctx, want)
+		p.rested(ctx)
 	}
-	for i, one := range []struct{ typed, want string }{{"2", right}, {freeWords, freeWords}} {
-		if i > 0 {
-			c.yes(Question, "answered by number")
-			at(FreeText)
-			if err := p.give(ctx); err != nil {
-				return err
-			}
-		}
-		req, err := p.asked(ctx, policy.GateQuestion)
-		if err != nil {
-			return err
-		}
-		if err := p.answer(ctx, req, one.typed); err != nil {
-			return err
-		}
-		if err := p.hears(ctx, one.want); err != nil {
-			return err
-		}
-		if err := p.rested(ctx); err != nil {
-			return err
-		}
-	}
-	c.yes(FreeText, "it was told the words")
-	return nil
+	answered("2", right)
+	p.yes(Question, "answered by number")
+	p.reach(FreeText)
+	answered(freeWords, freeWords)
+	p.yes(FreeText, "it was told the words")
 }
 
 // unheard: nobody answers. Nothing runs, and silence is told as silence.
-func (c *checker) unheard(ctx context.Context, p *player, at func(Line)) error {
-	at(Denied)
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
-	if err := p.restedAfter(ctx, 0, "nobody answered, and"); err != nil {
-		return err
-	}
-	at(Unanswered)
+func unheard(ctx context.Context, p *player) {
+	p.reach(Denied)
+	p.begin(ctx)
+	p.restedAfter(ctx, 0, "nobody answered, and")
+	p.reach(Unanswered)
 	if len(p.sc.acts) == 1 {
-		c.yes(Unanswered, "the call did not run")
-		return nil
+		p.yes(Unanswered, "the call did not run")
+		return
 	}
-	if err := p.hears(ctx, agent.NoAnswer); err != nil {
-		return err
-	}
-	c.yes(Unanswered, "the call did not run, and the question: %s", agent.NoAnswer)
-	return nil
+	p.hears(ctx, agent.NoAnswer)
+	p.yes(Unanswered, "the call did not run, and the question: %s", agent.NoAnswer)
 }
 
 // readFile is the content of a file, "" for none.

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"waggle/agent"
 	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/protocol"
@@ -25,11 +26,11 @@ type connecting struct {
 	op operator.Operator
 }
 
-func (connecting) Unsupported(l Line) string {
+func (d connecting) Unsupported(l Line) string {
 	if l == Resumed {
 		return "a session of the Model Context Protocol over stdio ends with its process and is never resumed (modelcontextprotocol.io, 2025-06-18, Transports)"
 	}
-	return unhooked(l, "agent mcp")
+	return d.plain.Unsupported(l)
 }
 
 func (d connecting) Cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
@@ -137,18 +138,7 @@ func (c *client) act(ctx context.Context, a Act, cwd string) error {
 		_, _, err = c.call(ctx, "submit_plan", map[string]string{"plan": a.Plan + " Take it back with rm."})
 		return err
 	}
-	type option struct {
-		Label string `json:"label"`
-	}
-	type part struct {
-		Text    string   `json:"question"`
-		Options []option `json:"options"`
-	}
-	p := part{Text: a.Ask.Text}
-	for _, o := range a.Ask.Options {
-		p.Options = append(p.Options, option{o})
-	}
-	_, _, err := c.call(ctx, "ask_question", map[string][]part{"questions": {p}})
+	_, _, err := c.call(ctx, "ask_question", map[string][]agent.AskedPart{"questions": {a.Ask.part()}})
 	return err
 }
 

@@ -213,7 +213,11 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 	defer func() { err = errors.Join(err, d.Close()) }()
 	version, err := d.Version(ctx)
 	if unusable := (*claude.UnsupportedError)(nil); errors.As(err, &unusable) {
-		return unsupported(o, version, unusable), nil
+		c := &checker{o: o, rows: map[Line]Row{}}
+		for _, l := range Lines() {
+			c.say(Row{Line: l, Verdict: Unsupported, Source: unusable.Error() + " (docs/guide/claude.md, In a pane)"})
+		}
+		return c.table(version), nil
 	}
 	if err != nil {
 		return nil, err
@@ -224,23 +228,15 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 	op.Environ, op.Ceiling, op.RunDir = d.Environ(), nil, "" // what is played is this package's, in a directory of its own
 	c := &checker{op: op, o: o, d: d, rows: map[Line]Row{}}
 	err = c.all(ctx)
-	t := &Table{Agent: o.Member.Agent, Version: version}
+	return c.table(version), err
+}
+
+// table is what was found so far.
+func (c *checker) table(version string) *Table {
+	t := &Table{Agent: c.o.Member.Agent, Version: version}
 	for _, l := range Lines() {
 		if r, ok := c.rows[l]; ok {
 			t.Rows = append(t.Rows, r)
-		}
-	}
-	return t, err
-}
-
-// unsupported is the table of a client that cannot be a member this way.
-func unsupported(o Options, version string, why error) *Table {
-	t := &Table{Agent: o.Member.Agent, Version: version}
-	for _, l := range Lines() {
-		r := Row{Line: l, Verdict: Unsupported, Source: why.Error() + " (docs/guide/claude.md, In a pane)"}
-		t.Rows = append(t.Rows, r)
-		if o.Tell != nil {
-			o.Tell(r)
 		}
 	}
 	return t

@@ -16,7 +16,7 @@ import (
 // DriverOf returns the driver for the kind of agent that is checked. An agent that waggle does not
 // know gets its acts as the lines of Script, in the instructions of its task.
 func DriverOf(op operator.Operator, o Options) (Driver, error) {
-	base := plain{environ: op.Environ}
+	base := plain{"agent " + o.Member.Agent, op.Environ}
 	switch o.Member.Agent {
 	case "script":
 		return scripted{base}, nil
@@ -30,24 +30,24 @@ func DriverOf(op operator.Operator, o Options) (Driver, error) {
 	if _, err := agent.New(o.Member.Agent, o.Member.Spec); err != nil {
 		return nil, err
 	}
-	return told{base, o.Member.Spec}, nil
+	return told{plain{"this agent", op.Environ}, o.Member.Spec}, nil
 }
 
 // plain is what drivers have alike.
-type plain struct{ environ []string }
+type plain struct {
+	name    string
+	environ []string
+}
 
 func (plain) Version(context.Context) (string, error) { return "", nil }
 func (p plain) Environ() []string                     { return p.environ }
 func (plain) Close() error                            { return nil }
 
-// Unsupported implements Driver: an agent without hooks, and without settings of a user.
-func (plain) Unsupported(l Line) string { return unhooked(l, "this agent") }
-
-// unhooked is the source for an agent that asks by itself alone.
-func unhooked(l Line, name string) string {
+// Unsupported implements Driver: an agent that asks by itself alone.
+func (p plain) Unsupported(l Line) string {
 	switch l {
 	case HooksOff, HookFails, HookMissing, HookHangs, UserHook:
-		return name + " has no hooks and no settings of a user: it asks by itself (docs/guide/adapter.md)"
+		return p.name + " has no hooks and no settings of a user: it asks by itself (docs/guide/adapter.md)"
 	}
 	return ""
 }
@@ -64,8 +64,6 @@ func (scripted) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role
 	return Role{Spec: spec, Instructions: "play"}, err
 }
 
-func (scripted) Unsupported(l Line) string { return unhooked(l, "agent script") }
-
 func steps(acts []Act) (s agent.ScriptSpec, err error) {
 	for _, a := range acts {
 		switch {
@@ -80,11 +78,7 @@ func steps(acts []Act) (s agent.ScriptSpec, err error) {
 		case a.Empty:
 			s.Steps = append(s.Steps, agent.Step{Plan: &agent.PlanStep{Revisions: []string{""}}})
 		case a.Ask != nil:
-			part := agent.AskedPart{Question: a.Ask.Text}
-			for _, o := range a.Ask.Options {
-				part.Options = append(part.Options, agent.Option{Label: o})
-			}
-			s.Steps = append(s.Steps, agent.Step{Ask: &agent.AskStep{Questions: []agent.AskedPart{part}, Expect: "none"}})
+			s.Steps = append(s.Steps, agent.Step{Ask: &agent.AskStep{Questions: []agent.AskedPart{a.Ask.part()}, Expect: "none"}})
 		case a.Both != nil:
 			both, err := steps(a.Both)
 			if err != nil {
@@ -96,13 +90,22 @@ func steps(acts []Act) (s agent.ScriptSpec, err error) {
 	return s, nil
 }
 
+// part is the question as a script has it, and a call of ask_question.
+func (a *Asked) part() agent.AskedPart {
+	part := agent.AskedPart{Question: a.Text}
+	for _, o := range a.Options {
+		part.Options = append(part.Options, agent.Option{Label: o})
+	}
+	return part
+}
+
 // commanded drives agent exec: the command of its act is its task, or it has one of its own.
 type commanded struct {
 	plain
 	spec json.RawMessage
 }
 
-func (commanded) Unsupported(l Line) string {
+func (d commanded) Unsupported(l Line) string {
 	switch l {
 	case Question, TwoQuestions, FreeText:
 		return "agent exec runs a command, and a command has no way to ask in words (docs/guide/adapter.md)"
@@ -111,7 +114,7 @@ func (commanded) Unsupported(l Line) string {
 	case NoPlan:
 		return "the plan of agent exec is its command (docs/guide/adapter.md)"
 	}
-	return unhooked(l, "agent exec")
+	return d.plain.Unsupported(l)
 }
 
 func (d commanded) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {

@@ -1,6 +1,7 @@
 package agentcheck
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,9 @@ type player struct {
 	began    time.Time
 	dead     bool // its worker was killed
 
+	at  Line  // the line that the scene is at
+	err error // of the first step that failed: those after it do nothing
+
 	hangUp    context.CancelFunc // of a client that connects; nil: there is none
 	connected chan error
 }
@@ -52,31 +56,6 @@ func (p *player) connect(ctx context.Context) {
 	go func() { p.connected <- p.role.Connect(ctx, p.st.team) }()
 }
 
-// leave ends the member, and what the scene has started beside it.
-func (p *player) leave(ctx context.Context) error {
-	switch {
-	case p.hangUp == nil && !p.dead:
-		if p.task != "" {
-			if err := p.rested(ctx); err != nil {
-				return err
-			}
-		}
-		return p.shutDown(ctx)
-	case p.hangUp == nil:
-		return nil
-	case p.dead:
-		p.hangUp()
-		<-p.connected
-		return nil
-	}
-	if err := p.shutDown(ctx); err != nil {
-		p.hangUp()
-		return errors.Join(err, <-p.connected)
-	}
-	p.hangUp()
-	return nil
-}
-
 // trace is what the member wrote last, for a row that is a no.
 func (p *player) trace() string {
 	const most = 600
@@ -90,74 +69,112 @@ func (p *player) trace() string {
 	return "\nits output ends: " + s
 }
 
-func (p *player) until(ctx context.Context, what string, cond func() (bool, error)) error {
-	return p.st.until(ctx, what, func() (bool, error) {
+// do does a step of the scene, unless one before it has failed.
+func (p *player) do(step func() error) {
+	if p.err == nil {
+		p.failed(step())
+	}
+}
+
+// failed keeps the first error of the scene.
+func (p *player) failed(err error) { p.err = cmp.Or(p.err, err) }
+
+func (p *player) fail(format string, args ...any) { p.failed(fmt.Errorf(format, args...)) }
+
+// reach says which line the steps from here on decide.
+func (p *player) reach(l Line) {
+	if p.err == nil {
+		p.at = l
+	}
+}
+
+// yes says of a line that every step so far went as it should.
+func (p *player) yes(l Line, format string, args ...any) {
+	if p.err == nil {
+		p.st.c.say(Row{Line: l, Verdict: Yes, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+// wait leads until cond holds, or fails the scene.
+func (p *player) wait(ctx context.Context, what string, cond func() bool) {
+	p.do(func() error {
+		return p.st.until(ctx, what, func() (bool, error) {
+			held := cond()
+			return held, p.err
+		})
+	})
+}
+
+// until waits for what needs the member's process.
+func (p *player) until(ctx context.Context, what string, cond func() bool) {
+	p.wait(ctx, what, func() bool {
 		m, ok := p.st.s.Lead.ByInstance(p.instance)
 		switch {
 		case !ok:
-			return false, errors.New("the member is not on record")
+			p.fail("the member is not on record")
 		case m.Died != nil:
-			return false, fmt.Errorf("its process ended while the check waited: %s (%s)", what, m.How())
+			p.fail("its process ended while the check waited: %s (%s)", what, m.How())
 		}
 		if p.connected != nil {
 			select {
 			case err := <-p.connected:
 				p.connected <- nil
 				if err != nil {
-					return false, fmt.Errorf("its client ended while the check waited: %s: %w", what, err)
+					p.fail("its client ended while the check waited: %s: %w", what, err)
 				}
 			default:
 			}
 		}
-		return cond()
+		return p.err == nil && cond()
 	})
 }
 
 // ready waits until the member takes work.
-func (p *player) ready(ctx context.Context) (took time.Duration, err error) {
-	err = p.until(ctx, "it is ready", func() (ok bool, _ error) {
-		p.st.view(p.instance, func(w *control.Worker) {
+func (p *player) ready(ctx context.Context) (took time.Duration) {
+	p.until(ctx, "it is ready", func() (ok bool) {
+		p.view(func(w *control.Worker) {
 			if ok = w.Ready != nil; ok {
 				took = w.ReadyAt.Sub(p.began)
 			}
 		})
-		return ok, nil
+		return ok
 	})
-	return took, err
+	return took
 }
 
 // give gives the member its task.
-func (p *player) give(ctx context.Context) error {
-	r, err := board.Of(p.st.op).AddTask(ctx, p.st.team, board.NewTask{Subject: "check " + p.sc.name, Description: p.role.Instructions, Owner: p.name})
-	if err != nil {
+func (p *player) give(ctx context.Context) {
+	p.do(func() error {
+		r, err := board.Of(p.st.op).AddTask(ctx, p.st.team, board.NewTask{Subject: "check " + p.sc.name, Description: p.role.Instructions, Owner: p.name})
+		if err == nil {
+			p.task, p.given = string(r.Task.ID), p.st.op.Minter.Now()
+		}
 		return err
-	}
-	p.task, p.given = string(r.Task.ID), p.st.op.Minter.Now()
-	return p.until(ctx, "it takes its task", func() (ok bool, _ error) {
+	})
+	p.until(ctx, "it takes its task", func() (ok bool) {
 		p.see(func(t *control.TaskState) { ok = t.Taken })
-		return ok, nil
+		return ok
 	})
 }
 
 // begin waits until the member is ready, and gives it its task.
-func (p *player) begin(ctx context.Context) error {
-	if _, err := p.ready(ctx); err != nil {
-		return err
-	}
-	return p.give(ctx)
+func (p *player) begin(ctx context.Context) {
+	p.ready(ctx)
+	p.give(ctx)
 }
 
 // begins has the member begin its task, and waits for its first request, of a kind.
-func (p *player) begins(ctx context.Context, g policy.Gate) (*control.Request, error) {
-	if err := p.begin(ctx); err != nil {
-		return nil, err
-	}
+func (p *player) begins(ctx context.Context, g policy.Gate) *control.Request {
+	p.begin(ctx)
 	return p.asked(ctx, g)
 }
 
+// view looks at the member's own journal.
+func (p *player) view(fn func(*control.Worker)) { p.st.l.ViewMember(p.instance, fn) }
+
 // see looks at the task that the member was given last.
 func (p *player) see(fn func(*control.TaskState)) {
-	p.st.view(p.instance, func(w *control.Worker) {
+	p.view(func(w *control.Worker) {
 		for _, t := range w.Tasks {
 			if t.ID == p.task {
 				fn(t)
@@ -177,34 +194,33 @@ func (p *player) open(g policy.Gate) *control.Request {
 }
 
 // asked waits for a request of a kind.
-func (p *player) asked(ctx context.Context, g policy.Gate) (r *control.Request, err error) {
-	err = p.until(ctx, "it asks (kind "+string(g)+")", func() (bool, error) {
+func (p *player) asked(ctx context.Context, g policy.Gate) (r *control.Request) {
+	p.until(ctx, "it asks (kind "+string(g)+")", func() bool {
 		if r = p.open(g); r != nil {
-			return true, nil
+			return true
 		}
-		over, how := p.over()
-		if over {
-			return false, fmt.Errorf("its turn ended without asking (kind %s): %s", g, how)
+		if over, how := p.over(); over {
+			p.fail("its turn ended without asking (kind %s): %s", g, how)
 		}
-		return false, nil
+		return false
 	})
-	return r, err
+	return r
 }
 
 // again waits until a rejected request was asked anew: in the same turn, or in one for the same task.
-func (p *player) again(ctx context.Context, g policy.Gate, old *control.Request) (r *control.Request, err error) {
+func (p *player) again(ctx context.Context, g policy.Gate, old *control.Request) (r *control.Request) {
 	given := false
-	err = p.until(ctx, "it asks again (kind "+string(g)+")", func() (bool, error) {
+	p.until(ctx, "it asks again (kind "+string(g)+")", func() bool {
 		if r = p.open(g); r != nil && r.Key != old.Key {
-			return true, nil
+			return true
 		}
 		if over, _ := p.over(); over && !given {
 			given = true
-			return false, p.give(ctx)
+			p.give(ctx)
 		}
-		return false, nil
+		return false
 	})
-	return r, err
+	return r
 }
 
 // over reports the end of the turn of its task, and how it ended.
@@ -220,76 +236,64 @@ func (p *player) over() (over bool, how string) {
 	return over, how
 }
 
-// unasked reports a request of the member.
-func (p *player) unasked() error {
-	if r := p.open(policy.GateTool); r != nil {
-		return fmt.Errorf("somebody was asked for %s", decide.Describe(r.Kind, r.Ask))
-	}
-	return nil
+// decided answers a request as the person.
+func (p *player) decided(ctx context.Context, r *control.Request, a decide.Answer) error {
+	a.ID, a.Digest, a.Via = string(r.ID), string(r.Digest), "doctor"
+	_, err := decide.Of(p.st.op).DecideOpen(ctx, p.st.s, a)
+	return err
 }
 
-// decide answers a request as the person.
-func (p *player) decide(ctx context.Context, r *control.Request, allow bool, reason string) error {
-	_, err := p.st.decider().DecideOpen(ctx, p.st.s, decide.Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: allow, Reason: reason, Via: "doctor"})
-	return err
+// decide allows or denies what a request asks for.
+func (p *player) decide(ctx context.Context, r *control.Request, allow bool, reason string) {
+	p.do(func() error { return p.decided(ctx, r, decide.Answer{Allow: allow, Reason: reason}) })
 }
 
 // answer answers a question in words.
-func (p *player) answer(ctx context.Context, r *control.Request, typed string) error {
-	_, err := p.st.decider().DecideOpen(ctx, p.st.s, decide.Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: true, Words: []string{typed}, Via: "doctor"})
-	return err
+func (p *player) answer(ctx context.Context, r *control.Request, typed string) {
+	p.do(func() error { return p.decided(ctx, r, decide.Answer{Allow: true, Words: []string{typed}}) })
 }
 
 // allows allows a call that has not run, and waits until it has run once; when begins the error of another number.
-func (p *player) allows(ctx context.Context, r *control.Request, when string) (call string, err error) {
-	if err := p.ran(0); err != nil {
-		return "", fmt.Errorf("before the decision %w", err)
-	}
-	if err := p.decide(ctx, r, true, ""); err != nil {
-		return "", err
-	}
-	if call, err = p.ended(ctx, r); err != nil {
-		return "", err
-	}
-	if err := p.ran(1); err != nil {
-		return "", fmt.Errorf("%s %w", when, err)
-	}
-	return call, nil
+func (p *player) allows(ctx context.Context, r *control.Request, when string) (call string) {
+	p.ran(0, "before the decision")
+	p.decide(ctx, r, true, "")
+	call = p.ended(ctx, r)
+	p.ran(1, when)
+	return call
 }
 
 // denies denies a call, and waits until the turn is over without it.
-func (p *player) denies(ctx context.Context, r *control.Request) error {
-	if err := p.decide(ctx, r, false, deniedWords); err != nil {
-		return err
-	}
-	return p.restedAfter(ctx, 0, "denied,")
+func (p *player) denies(ctx context.Context, r *control.Request) {
+	p.decide(ctx, r, false, deniedWords)
+	p.restedAfter(ctx, 0, "denied,")
 }
 
 // ended waits until the end of an allowed call is on record, and says what was called.
-func (p *player) ended(ctx context.Context, r *control.Request) (call string, err error) {
-	err = p.until(ctx, "the end of the call is on record", func() (done bool, err error) {
-		p.st.view(p.instance, func(w *control.Worker) {
+func (p *player) ended(ctx context.Context, r *control.Request) (call string) {
+	p.until(ctx, "the end of the call is on record", func() (done bool) {
+		p.view(func(w *control.Worker) {
 			c, ok := w.Call(r.Key)
 			if !ok {
 				return
 			}
 			switch done = c.Finished != nil; {
 			case c.Unknown:
-				err = errors.New("the end of the call is unknown")
+				p.fail("the end of the call is unknown")
 			case done && c.Finished.Error != "":
-				err = fmt.Errorf("the call failed: %s", c.Finished.Error)
+				p.fail("the call failed: %s", c.Finished.Error)
 			}
 			call = c.Ask.Tool
 		})
-		return done, err
+		return done
 	})
-	return call, err
+	return call
 }
 
-// ran checks how often the member's command ran, by the file that it leaves, and by the record.
-func (p *player) ran(times int) error {
+// ran checks how often the member's command ran, by the file that it leaves, and by the record; when begins the error
+// of another number.
+func (p *player) ran(times int, when string) {
 	started := 0
-	p.st.view(p.instance, func(w *control.Worker) {
+	p.view(func(w *control.Worker) {
 		for _, c := range w.Calls {
 			if c.Started && !reads(c.Ask) {
 				started++
@@ -297,15 +301,11 @@ func (p *player) ran(times int) error {
 		}
 	})
 	if started != times {
-		return fmt.Errorf("%d calls are on record as started, want %d", started, times)
+		p.fail("%s %d calls are on record as started, want %d", when, started, times)
 	}
-	if p.role.Foreign {
-		return nil
+	if got := strings.Count(readFile(p.cwd, "mark-"+p.sc.name), "ran"); got != times && !p.role.Foreign {
+		p.fail("%s its command ran %d times, want %d", when, got, times)
 	}
-	if got := strings.Count(readFile(p.cwd, "mark-"+p.sc.name), "ran"); got != times {
-		return fmt.Errorf("its command ran %d times, want %d", got, times)
-	}
-	return nil
 }
 
 // reads reports a call that the rules let run because it plainly reads in the working directory.
@@ -315,99 +315,104 @@ func reads(a record.Ask) bool {
 }
 
 // rested waits until the turn of its task is over.
-func (p *player) rested(ctx context.Context) error {
-	return p.until(ctx, "its turn is over", func() (bool, error) {
+func (p *player) rested(ctx context.Context) {
+	p.until(ctx, "its turn is over", func() bool {
 		over, _ := p.over()
-		return over, nil
+		return over
 	})
 }
 
 // restedAfter waits until the turn is over, in which the command ran so often; when begins the error of another number.
-func (p *player) restedAfter(ctx context.Context, times int, when string) error {
-	if err := p.rested(ctx); err != nil {
-		return err
-	}
-	if err := p.ran(times); err != nil {
-		return fmt.Errorf("%s %w", when, err)
-	}
-	return nil
+func (p *player) restedAfter(ctx context.Context, times int, when string) {
+	p.rested(ctx)
+	p.ran(times, when)
 }
 
-// reported waits until the lead has heard how the task ended.
-func (p *player) reported(ctx context.Context) (how string, err error) {
-	err = p.until(ctx, "the lead knows the end of the task", func() (bool, error) {
+// reported waits until the lead has heard that the task is completed.
+func (p *player) reported(ctx context.Context) {
+	p.until(ctx, "the lead knows the end of the task", func() bool {
 		m, _ := p.st.s.Lead.ByInstance(p.instance)
 		if m.Done[p.task] != nil {
-			how = "completed"
-			return true, nil
+			return true
 		}
-		if over, words := p.over(); over && m.Turns[p.task] != nil && strings.HasPrefix(words, "failed") {
-			return false, fmt.Errorf("the task %s", words)
+		if over, how := p.over(); over && m.Turns[p.task] != nil && strings.HasPrefix(how, "failed") {
+			p.fail("the task %s", how)
 		}
-		return false, nil
+		return false
 	})
-	return how, err
 }
 
 // idle waits until the member has said after its task that it is idle.
-func (p *player) idle(ctx context.Context) error {
-	return p.until(ctx, "it says that it is idle", func() (bool, error) {
+func (p *player) idle(ctx context.Context) {
+	p.until(ctx, "it says that it is idle", func() bool {
 		m, _ := p.st.s.Lead.ByInstance(p.instance)
-		return m.LastIdle != nil && !m.IdleAt.Before(p.given), nil
+		return m.LastIdle != nil && !m.IdleAt.Before(p.given)
 	})
 }
 
 // send puts words into the member's mailbox.
-func (p *player) send(ctx context.Context, words string) error {
-	to, err := protocol.ParseAddress(string(p.name))
-	if err != nil {
-		return err
-	}
-	sent, err := mail.Of(p.st.op).Send(ctx, p.st.team, mail.Message{To: to, Text: words})
-	if err != nil {
-		return err
-	}
-	return sent[0].Err()
+func (p *player) send(ctx context.Context, words string) {
+	p.do(func() error {
+		sent, err := mail.Of(p.st.op).Send(ctx, p.st.team, mail.Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: p.name}, Text: words})
+		if err != nil {
+			return err
+		}
+		return sent[0].Err()
+	})
 }
 
 // heardMail waits until nothing in the member's mailbox is unread, and the turn of it is over.
-func (p *player) heardMail(ctx context.Context) error {
+func (p *player) heardMail(ctx context.Context) {
 	box, err := p.st.op.ReadBox(&team.Config{Name: p.st.team}, p.name, nil)
-	if err != nil {
-		return err
-	}
-	return p.until(ctx, "it takes the words that were sent in its turn", func() (bool, error) {
+	p.failed(err)
+	p.until(ctx, "it takes the words that were sent in its turn", func() (rests bool) {
 		entries, err := box.Entries(ctx)
-		if err != nil {
-			return false, err
-		}
-		rests := false
-		p.st.view(p.instance, func(w *control.Worker) { rests = w.State() == machine.Idle })
-		return rests && !slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return !e.Envelope.Read }), nil
+		p.failed(err)
+		p.view(func(w *control.Worker) { rests = w.State() == machine.Idle })
+		return rests && !slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return !e.Envelope.Read })
 	})
 }
 
 // hears waits until the agent was told something, as far as its driver knows what it is told.
-func (p *player) hears(ctx context.Context, words string) error {
+func (p *player) hears(ctx context.Context, words string) {
 	heard := p.role.Heard
 	if heard == nil {
 		heard = func() string { return readFile(filepath.Dir(p.output()), filepath.Base(p.output())) }
 	}
-	return p.until(ctx, fmt.Sprintf("the agent is told %q", words), func() (bool, error) { return strings.Contains(heard(), words), nil })
+	p.until(ctx, fmt.Sprintf("the agent is told %q", words), func() bool { return strings.Contains(heard(), words) })
 }
 
 // mode sets the member's mode, and waits until its worker has it.
-func (p *player) mode(ctx context.Context, mode policy.Mode) error {
-	if err := p.st.l.SetMode(ctx, p.name, mode); err != nil {
-		return err
-	}
-	return p.until(ctx, "the mode "+string(mode)+" holds", func() (ok bool, _ error) {
-		p.st.view(p.instance, func(w *control.Worker) {
+func (p *player) mode(ctx context.Context, mode policy.Mode) {
+	p.do(func() error { return p.st.l.SetMode(ctx, p.name, mode) })
+	p.until(ctx, "the mode "+string(mode)+" holds", func() (ok bool) {
+		p.view(func(w *control.Worker) {
 			m, _ := p.st.s.Lead.ByInstance(p.instance)
 			ok = m.Mode == mode && w.Effective(p.st.s.Lead, p.st.op.Minter.Now()).Mode == mode
 		})
-		return ok, nil
+		return ok
 	})
+}
+
+// leave ends the member, and what the scene has started beside it.
+func (p *player) leave(ctx context.Context) {
+	if p.dead {
+		if p.hangUp != nil {
+			p.hangUp()
+			<-p.connected
+		}
+		return
+	}
+	if p.hangUp == nil && p.task != "" {
+		p.rested(ctx)
+	}
+	p.shutDown(ctx)
+	if p.hangUp != nil {
+		p.hangUp()
+		if p.err != nil {
+			p.err = errors.Join(p.err, <-p.connected)
+		}
+	}
 }
 
 // refusals is how often a member may say that it cannot end now. One that has just begun to read its
@@ -415,30 +420,27 @@ func (p *player) mode(ctx context.Context, mode policy.Mode) error {
 const refusals = 3
 
 // shutDown asks the member to end, and waits until its process is gone.
-func (p *player) shutDown(ctx context.Context) error {
+func (p *player) shutDown(ctx context.Context) {
 	if m, ok := p.st.s.Lead.ByInstance(p.instance); ok && m.Left != nil {
-		return nil
+		return
 	}
 	for range refusals {
-		if err := p.st.l.Shutdown(ctx, p.name, "the check is over", policy.RoleOperator); err != nil {
-			return err
-		}
+		p.do(func() error { return p.st.l.Shutdown(ctx, p.name, "the check is over", policy.RoleOperator) })
 		gone := false
-		if err := p.st.until(ctx, "it ends when it is asked to", func() (answered bool, _ error) {
+		p.wait(ctx, "it ends when it is asked to", func() (answered bool) {
 			answered, gone = p.gone()
-			return answered, nil
-		}); err != nil || gone {
-			return err
+			return answered
+		})
+		if p.err != nil || gone {
+			return
 		}
-		if err := p.until(ctx, "it has ended its turn", func() (idle bool, _ error) {
-			p.st.view(p.instance, func(w *control.Worker) { idle = w.Turn() == nil })
-			return idle, nil
-		}); err != nil {
-			return err
-		}
+		p.until(ctx, "it has ended its turn", func() (idle bool) {
+			p.view(func(w *control.Worker) { idle = w.Turn() == nil })
+			return idle
+		})
 	}
 	m, _ := p.st.s.Lead.ByInstance(p.instance)
-	return fmt.Errorf("it refused to end: %s", m.Rejected)
+	p.fail("it refused to end: %s", m.Rejected)
 }
 
 // gone reports whether the member has answered that it is asked to end, and whether it has ended.

@@ -7,10 +7,8 @@ import (
 	"os"
 	"time"
 
-	"waggle/control"
 	"waggle/leader"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/operator/teams"
 	"waggle/policy"
@@ -59,14 +57,6 @@ func (st *stage) close(ctx context.Context) error {
 	return errors.Join(err, st.l.Close())
 }
 
-// pass is one pass of the leader.
-func (st *stage) pass(ctx context.Context) error {
-	if err := st.l.Pass(ctx); err != nil {
-		return err
-	}
-	return st.s.Journal.Refresh(ctx)
-}
-
 // until leads until cond holds, for as long as one thing may take.
 func (st *stage) until(ctx context.Context, what string, cond func() (bool, error)) error {
 	held, err := st.within(ctx, st.c.o.Patience, cond)
@@ -87,7 +77,10 @@ func (st *stage) within(ctx context.Context, d time.Duration, cond func() (bool,
 	over := time.NewTimer(d)
 	defer over.Stop()
 	for {
-		if err := st.pass(ctx); err != nil {
+		if err := st.l.Pass(ctx); err != nil {
+			return false, err
+		}
+		if err := st.s.Journal.Refresh(ctx); err != nil {
 			return false, err
 		}
 		if held, err := cond(); held || err != nil {
@@ -131,8 +124,3 @@ func (st *stage) enter(ctx context.Context, sc scene) (*player, error) {
 	_, err = process.Of(st.op).StartWorker(ctx, st.l, st.s, p.instance, p.name, p.cwd, p.output())
 	return p, err
 }
-
-// view looks at a member's own journal.
-func (st *stage) view(i record.Instance, fn func(*control.Worker)) { st.l.ViewMember(i, fn) }
-
-func (st *stage) decider() decide.Operator { return decide.Of(st.op) }
