@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/record"
 )
 
@@ -39,18 +39,10 @@ func accept(dir home.Dir, f *teamfile.File) error {
 
 // Accepted reads the team file that a team was brought up from.
 func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
-	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: operator.MaxYAML})
+	f, err := teams.Of(o.Operator).AcceptedFile(s)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Next: operator.NextSpawnName.With()}
 	}
-	if err != nil {
-		return nil, err
-	}
-	from, err := atomicfile.ReadFile(s.Dir.TeamFile()+".from", atomicfile.Options{MaxSize: operator.MaxYAML})
-	if err != nil {
-		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
-	}
-	f, err := teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
 	if err != nil || len(f.Undefined()) == 0 {
 		return f, err
 	}

@@ -100,31 +100,32 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 	if err := o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m); err != nil {
 		return nil, err
 	}
-	if e != nil || m != nil {
-		entry := team.Member{}
-		if e != nil {
-			entry = *e
-		}
-		if err := o.takeOver(ctx, s, ao, e, id, a); err != nil {
+	as, free := team.Member{Name: ao.As}, e == nil && m == nil
+	if e != nil {
+		as = *e
+	} else if free {
+		if as, _, err = mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
+			Subscriptions: []string{}, BackendType: mail.BackendAdopted}, false); err != nil {
 			return nil, err
 		}
-		a.Controls = o.controls(name, protocol.MemberName(a.Name), entry, id)
-		return a, nil
 	}
-	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
-		Subscriptions: []string{}, BackendType: mail.BackendAdopted}, false)
-	if err != nil {
-		return nil, err
-	}
-	err = o.takeIn(ctx, s, added, id, a, func() ([]journal.Draft, error) { return nil, vacant(s, added.Name) })
-	if err != nil {
+	err = o.takeIn(ctx, s, as, id, a, func() ([]journal.Draft, error) {
+		if free {
+			return nil, vacant(s, as.Name)
+		}
+		return o.takeOver(s, ao, e, id)
+	})
+	if err != nil && free {
 		reg, oerr := team.Open(o.Root, name, team.Options{})
 		if oerr == nil {
-			oerr = reg.Remove(ctx, added.Name, o.Minter.Now())
+			oerr = reg.Remove(ctx, as.Name, o.Minter.Now())
 		}
 		return nil, errors.Join(err, oerr)
 	}
-	a.Controls = o.controls(name, added.Name, added, id)
+	if err != nil {
+		return nil, err
+	}
+	a.Controls = o.controls(name, as, id)
 	return a, nil
 }
 
@@ -339,14 +340,14 @@ func (o Operator) sessionProcess(ctx context.Context, named string) (int, error)
 }
 
 // controls lists the operations on an adopted session, whose entry in the team is e.
-func (o Operator) controls(name protocol.TeamName, m protocol.MemberName, e team.Member, id spawn.Identity) []Control {
+func (o Operator) controls(name protocol.TeamName, e team.Member, id spawn.Identity) []Control {
 	own, is := o.sessionRows().OfProcess(id.PID)
 	box := ""
-	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
+	if b, err := o.Box(&team.Config{Name: name}, e.Name, nil); err == nil {
 		box, _ = b.Path()
 	}
 	by := func(text string, step operator.Step) operator.Sentence {
-		return operator.Sentence{Text: text, Do: operator.Next{Step: step, Team: name, Member: m, Text: box}}
+		return operator.Sentence{Text: text, Do: operator.Next{Step: step, Team: name, Member: e.Name, Text: box}}
 	}
 	messages := Control{What: "messages", Can: true, How: by("", operator.NextAdoptedSend)}
 	if mail.ThroughSession(own.Socket, e) {

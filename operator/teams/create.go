@@ -375,7 +375,8 @@ func (o Operator) Clear(ctx context.Context, name protocol.TeamName, note func(o
 	if s == nil {
 		place, err := process.Of(o.Operator).MailLeft(ctx, name)
 		if err == nil && place == "" {
-			err = unknown("run", name)
+			err = &operator.Error{Kind: operator.Refused, Op: "run", Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
+				Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 		}
 		if err == nil && note != nil {
 			note(process.Of(o.Operator).MailNote(name, place))
@@ -396,12 +397,6 @@ func (o Operator) Clear(ctx context.Context, name protocol.TeamName, note func(o
 		note(operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
 	}
 	return err
-}
-
-// unknown refuses to replace a team whose files exist and that has no journal here.
-func unknown(op string, name protocol.TeamName) error {
-	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
-		Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 }
 
 // interrupted describes what an interrupted team contains, "" when it is empty.

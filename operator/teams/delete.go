@@ -104,12 +104,12 @@ func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteO
 		}
 		return d, o.deleteDamaged(ctx, s, do, d)
 	}
+	if do.Tasks {
+		d.Tasks = "archived"
+	}
 	if left, err := mail.Of(o.Operator).Leftover(ctx, name); left != nil || err != nil {
 		if err != nil {
 			return nil, err
-		}
-		if do.Tasks {
-			d.Tasks = "archived"
 		}
 		d.Archive, err = process.Of(o.Operator).PutAway(ctx, left, do.Tasks)
 		return d, err
@@ -122,6 +122,7 @@ func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteO
 		}
 		if serr != nil {
 			if d.Archive, serr = process.Of(o.Operator).MailLeft(ctx, name); serr != nil || d.Archive != "" {
+				d.Tasks = "kept"
 				return d, serr
 			}
 			return nil, err
@@ -133,13 +134,7 @@ func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteO
 		if !do.Keep {
 			return nil, &operator.Error{Kind: operator.Refused, Op: "delete", Err: err, Next: operator.Next{Step: operator.NextPutAway, Team: name}}
 		}
-		if d.Archive, err = process.Of(o.Operator).NewLeftoverDir(name); err != nil {
-			return nil, err
-		}
-		if do.Tasks {
-			d.Tasks = "archived"
-		}
-		return d, reg.MoveTo(ctx, d.Archive, do.Tasks)
+		return d, o.removeForeign(ctx, name, reg, nil, do, d)
 	}
 	if err != nil {
 		return nil, err
@@ -158,44 +153,35 @@ func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteO
 		}
 	}
 	if s == nil {
-		return d, o.removeForeign(ctx, reg, tv.Config, do, d)
+		return d, o.removeForeign(ctx, name, reg, tv.Config, do, d)
 	}
 	how := process.EndedDeleted
 	if do.Tasks {
-		how, d.Tasks = endedAll, "archived"
+		how = endedAll
 	}
 	d.Archive, err = process.Of(o.Operator).Archive(ctx, s, how)
 	return d, err
 }
 
-// removeForeign removes a team of another program, or archives it under its session.
-func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.Config, do DeleteOptions, d *Deleted) error {
+// removeForeign removes a team of another program, or archives it: under its session, unless cfg is nil, for then its
+// files do not say whose it is, or its records are gone.
+func (o Operator) removeForeign(ctx context.Context, name protocol.TeamName, reg *team.Team, cfg *team.Config, do DeleteOptions, d *Deleted) (err error) {
 	if !do.Keep {
 		if do.Tasks {
 			d.Tasks = "removed"
 		}
 		return reg.Delete(ctx, do.Tasks)
 	}
-	if err := o.archiveFor(cfg, d); err != nil {
-		return err
-	}
-	if do.Tasks {
-		d.Tasks = "archived"
-	}
-	return reg.MoveTo(ctx, d.Archive, do.Tasks)
-}
-
-// archiveFor makes the archive of a team that waggle does not lead, or whose records are gone.
-func (o Operator) archiveFor(cfg *team.Config, d *Deleted) (err error) {
-	if o.Moved(cfg) != nil {
-		d.Archive, err = process.Of(o.Operator).NewLeftoverDir(cfg.Name)
-		return err
-	}
-	kept, err := mail.Of(o.Operator).ArchiveOf(nil, cfg)
-	if err == nil {
+	kept := ""
+	if cfg == nil || o.Moved(cfg) != nil {
+		d.Archive, err = process.Of(o.Operator).NewLeftoverDir(name)
+	} else if kept, err = mail.Of(o.Operator).ArchiveOf(nil, cfg); err == nil {
 		d.Archive, err = process.Of(o.Operator).NewArchiveDir(kept)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return reg.MoveTo(ctx, d.Archive, do.Tasks)
 }
 
 // endFirst ends what prevents the deletion of a team, or returns why not; cause is the error of

@@ -194,7 +194,7 @@ func TestExportTeam(t *testing.T) {
 	write(t, filepath.Join(op.Root.MemberDir("api", "ann"), "artifacts", "report.md"), "# Report")
 	write(t, filepath.Join(op.Root.TasksDir("api"), "9.json"), "{")
 	e, err := o.ExportTeam(ctx, "api")
-	if err != nil || e.Team != "api" || e.Created == protocol.FormatTime(time.Time{}) || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []protocol.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
+	if err != nil || e.Team != "api" || testenv.Value(protocol.ParseTime(e.Created))(t).IsZero() || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []protocol.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	i := slices.IndexFunc(e.Members, func(m teams.TeamMember) bool { return m.Name == "ann" })

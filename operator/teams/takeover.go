@@ -79,17 +79,11 @@ func (o Operator) fits(s *operator.State, ao AdoptOptions, c claims, e *team.Mem
 	return refuse("%s is an entry of the team already, and process %d does not say that it is its (--agent-name and --team-name, or the session id)", ao.As, ao.PID)
 }
 
-// takeOver records the process as the member of an entry that has no living owner.
-func (o Operator) takeOver(ctx context.Context, s *operator.State, ao AdoptOptions, e *team.Member, id spawn.Identity, a *Adopted) error {
-	as := team.Member{Name: ao.As}
-	if e != nil {
-		as = *e
+// takeOver drafts that the process takes the place of the member of an entry that has no living owner.
+func (o Operator) takeOver(s *operator.State, ao AdoptOptions, e *team.Member, id spawn.Identity) ([]journal.Draft, error) {
+	m, ok := s.Lead.Member(ao.As)
+	if !ok || m.Left != nil {
+		return nil, nil
 	}
-	return o.takeIn(ctx, s, as, id, a, func() ([]journal.Draft, error) {
-		m, ok := s.Lead.Member(as.Name)
-		if !ok || m.Left != nil {
-			return nil, nil
-		}
-		return s.Lead.Let(m, record.LeftReplaced, fmt.Sprintf("process %d was adopted as it", id.PID)), o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m)
-	})
+	return s.Lead.Let(m, record.LeftReplaced, fmt.Sprintf("process %d was adopted as it", id.PID)), o.fits(s, ao, claimsOf(spawn.Argv(ao.PID)), e, m)
 }
