@@ -51,7 +51,7 @@ func newStage(ctx context.Context, c *checker, name string, deadline time.Durati
 const endGrace = 5 * time.Second
 
 func (st *stage) close(ctx context.Context) error {
-	err := process.Of(st.op).EndMembers(ctx, st.l, st.s, "the check is over", endGrace, func() {})
+	err := process.Of(st.op).EndTeam(ctx, st.l, st.s, process.TeamEnd{Reason: "the check is over", Grace: endGrace}, func() {})
 	err = errors.Join(err, process.Of(st.op).CloseTerminals(ctx, st.s, process.AllRead)) // also panes of members that were killed
 	st.stop()
 	return errors.Join(err, st.l.Close())

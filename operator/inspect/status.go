@@ -281,6 +281,7 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 	if err != nil {
 		return err
 	}
+	of := process.Of(k.o.Operator).Merging(k.s)
 	seen := false // no member is watched twice
 	for again := true; again; {
 		again, st.Interrupted = false, nil
@@ -292,8 +293,8 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			f, g, w := k.look(ctx, m)
 			again = again || !seen && f.suspect()
 			ms := memberStatus(m, w, f, g)
-			ms.Refused, _ = process.Of(k.o.Operator).RefusedOf(ctx, k.s, m) // the next merge says what cannot be read
-			ms.Resolved = process.Of(k.o.Operator).ResolvedOf(ctx, k.s, m)
+			ms.Refused, _ = of.Refused(ctx, m) // the next merge says what cannot be read
+			ms.Resolved = of.Resolved(ctx, m)
 			ms.Unsettled = board.Unsettled(k.s, k.tasks, m)
 			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
 				ms.Budget = &Budget{Scope: record.ScopeMember, Limit: limit, Used: used}

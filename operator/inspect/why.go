@@ -156,14 +156,14 @@ func anyMember(s *operator.State, name string) (*control.Member, error) {
 // fromMerge adds what the member's work waits for a person with, for which the lists of members have it among those that
 // need one.
 func (y *Why) fromMerge(ctx context.Context, o Operator, s *operator.State, m *control.Member) {
-	p := process.Of(o.Operator)
-	r, err := p.RefusedOf(ctx, s, m)
+	p := process.Of(o.Operator).Merging(s)
+	r, err := p.Refused(ctx, m)
 	switch {
 	case err != nil:
 		y.add(fromMerges, time.Time{}, "%v", err)
 	case r != nil:
 		y.add(fromMerges, r.At, "not merged into %s: %s", r.Into, r.Why)
-	case p.ResolvedOf(ctx, s, m):
+	case p.Resolved(ctx, m):
 		y.add(fromMerges, time.Time{}, resolved)
 	}
 }

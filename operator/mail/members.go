@@ -110,7 +110,7 @@ func (o Operator) Register(ctx context.Context, name protocol.TeamName, m team.M
 		if err := o.Admit(ctx, cfg, *e); err != nil {
 			return team.Member{}, "", err
 		}
-		return *e, "", o.prompt(ctx, name, *e)
+		return *e, "", o.prompt(ctx, name, *e, true)
 	}
 	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
 		return added, archived, err // the caller that adopts the member records its process with it
@@ -118,11 +118,8 @@ func (o Operator) Register(ctx context.Context, name protocol.TeamName, m team.M
 	if err := o.Admit(ctx, cfg, added); err != nil {
 		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))
 	}
-	switch {
-	case s != nil:
-		err = o.prompt(ctx, name, added)
-	case api: // the dialect of a session has no entry of that kind
-		err = o.promptAPI(ctx, name, added)
+	if s != nil || api { // the dialect of a session has no entry of that kind
+		err = o.prompt(ctx, name, added, s != nil)
 	}
 	return added, archived, err
 }

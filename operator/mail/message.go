@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -172,16 +171,12 @@ func (v *survey) openBoxes(ctx context.Context, o Operator) ([]*openBox, error) 
 
 // openBridges reads the messages that wait for editors, under the addresses that they are sent to.
 func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
-	files, err := filepath.Glob(filepath.Join(v.s.Dir.Bridges(), "*.json"))
+	ids, err := bridges(v.s).Names()
 	if err != nil {
 		return nil, err
 	}
 	var boxes []*openBox
-	for _, f := range files {
-		id, err := protocol.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
-		if err != nil {
-			continue
-		}
+	for _, id := range ids {
 		box, err := bridges(v.s).Open(id, mailbox.Options{})
 		if err != nil {
 			return nil, err

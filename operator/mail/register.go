@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -28,22 +27,22 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 	if err := o.begin(ctx, s); err != nil {
 		return err
 	}
+	return o.Enlist(ctx, s, m)
+}
+
+// Enlist records that an entry of the registry is a member which another program runs.
+func (o Operator) Enlist(ctx context.Context, s *operator.State, m team.Member) error {
 	id, err := o.Minter.UID()
 	if err != nil {
 		return err
 	}
-	return o.Append(ctx, s, func() ([]journal.Draft, error) {
-		return Registered(s.Lead, m, record.Instance(id)), nil
+	return o.Append(ctx, s, func() (ds []journal.Draft, _ error) {
+		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // another program removed its entry
+			ds = s.Lead.Let(old, record.LeftReplaced, "registered anew")
+		}
+		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: m.Name, Color: m.Color,
+			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}}), nil
 	})
-}
-
-// Registered drafts that an entry of the registry is a member which another program runs.
-func Registered(lead *control.Leader, m team.Member, id record.Instance) (ds []journal.Draft) {
-	if old, ok := lead.Member(m.Name); ok && old.Left == nil { // another program removed its entry
-		ds = lead.Let(old, record.LeftReplaced, "registered anew")
-	}
-	return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: id, Name: m.Name, Color: m.Color,
-		Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust, Provenance: record.Registered}})
 }
 
 // mineForeign lists the members of another program's team that were registered here and are still in
@@ -84,9 +83,6 @@ func FirstEntry(prompt, from, color string, mint record.Mint) (protocol.Envelope
 
 // promptAPI is prompt in a team in the form of seed 002 that another program leads: from the document's system.
 func (o Operator) promptAPI(ctx context.Context, name protocol.TeamName, m team.Member) error {
-	if m.Prompt == "" {
-		return nil
-	}
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return err
@@ -99,21 +95,22 @@ func (o Operator) promptAPI(ctx context.Context, name protocol.TeamName, m team.
 	if err == nil {
 		err = box.Append(ctx, env)
 	}
-	if err != nil {
-		return fmt.Errorf("%s is registered, and its prompt is not in its mailbox: %w", m.Name, err)
-	}
-	return nil
+	return err
 }
 
-// prompt writes the instructions of a registered member of a team of waggle as the first entry of
-// its mailbox (seed 002): the program that runs it reads files. The entry has no authority.
-func (o Operator) prompt(ctx context.Context, name protocol.TeamName, m team.Member) error {
-	if m.Prompt == "" {
+// prompt writes the instructions of a registered member as the first entry of its mailbox (seed 002): the program that
+// runs it reads files. The entry has no authority. led says that waggle leads the team.
+func (o Operator) prompt(ctx context.Context, name protocol.TeamName, m team.Member, led bool) (err error) {
+	switch {
+	case m.Prompt == "":
 		return nil
-	}
-	sent, err := o.Send(ctx, name, Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true})
-	if err == nil {
-		err = Exit(sent)
+	case led:
+		var sent []Sent
+		if sent, err = o.Send(ctx, name, Message{To: protocol.Address{Scheme: protocol.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true}); err == nil {
+			err = Exit(sent)
+		}
+	default:
+		err = o.promptAPI(ctx, name, m)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is registered, and its prompt is not in its mailbox: %w", m.Name, err)

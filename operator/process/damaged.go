@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"waggle/control"
@@ -262,20 +261,14 @@ func recordEnded(ctx context.Context, o Operator, s *operator.State) error {
 // EndDamagedMembers ends the members of a damaged team, all at the same time.
 func (o Operator) EndDamagedMembers(ctx context.Context, s *operator.State) error {
 	live := s.Lead.Live()
-	rungs, errs := make([]string, len(live)), make([]error, len(live))
-	var wg sync.WaitGroup
-	for i, m := range live {
-		wg.Go(func() {
-			if rungs[i], errs[i] = o.EndDamagedMember(ctx, s, m); errs[i] != nil {
-				errs[i] = fmt.Errorf("stop %s: %w", m.Name, errs[i])
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	rungs, err := atOnce(live, func(m *control.Member) (string, error) {
+		rung, err := o.EndDamagedMember(ctx, s, m)
+		return rung, notStopped(m, err)
+	})
+	if err != nil {
 		return err
 	}
-	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
+	_, err = s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
 		for i, m := range live {
 			ds = append(ds, s.Lead.Stop(m, StopForced)...)
 			ds = append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: record.LeftStopped, Detail: rungs[i]}})

@@ -273,7 +273,7 @@ func TestGCOfDamaged(t *testing.T) {
 	}
 	kept := ""
 	for _, k := range c.Kept {
-		kept += k.Kind + ": " + k.Why + "\n"
+		kept += k.Kind + ": " + k.Why.Text + "\n"
 	}
 	for _, want := range []string{"team: its journal cannot be read, so nothing of it is touched", "process: ann, pid ", "process: bob, pid "} {
 		if !strings.Contains(kept, want) {
@@ -311,7 +311,7 @@ func TestDamagedWork(t *testing.T) {
 		if err != nil || len(c.Found) != 0 || len(c.Kept) != 1 {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if k := c.Kept[0]; k.Path != ann.Worktree.Path || k.Member != "ann" || k.Do.Step != operator.NextMergeByHand || k.Do.Text != ann.Worktree.Branch || k.ID != filepath.Base(s.Dir.Path) {
+		if k := c.Kept[0]; k.Path != ann.Worktree.Path || k.Member != "ann" || k.Why.Do.Step != operator.NextMergeByHand || k.Why.Do.Text != ann.Worktree.Branch || k.ID != filepath.Base(s.Dir.Path) {
 			t.Errorf("%+v", k)
 		}
 	}

@@ -110,11 +110,7 @@ func (o Operator) listed(ctx context.Context, s *operator.State) (ms []team.Memb
 // asked to end and heard.
 func (o Operator) register(ctx context.Context, s *operator.State, entries ...team.Member) error {
 	for _, m := range entries {
-		id, err := o.Minter.UID()
-		if err != nil {
-			return err
-		}
-		if _, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return mail.Registered(s.Lead, m, record.Instance(id)), nil }); err != nil {
+		if err := mail.Of(o.Operator).Enlist(ctx, s, m); err != nil {
 			return err
 		}
 	}
@@ -158,12 +154,8 @@ func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.Sta
 	return err
 }
 
-// EndMembers denies the open requests, asks every present member to end, and stops those that have
+// endMembers denies the open requests, asks every present member to end, and stops those that have
 // not ended within the grace, all at the same time. report is called at the end.
-func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.State, reason string, grace time.Duration, report func()) error {
-	return o.endMembers(ctx, l, s, TeamEnd{Reason: reason, Grace: grace}, report)
-}
-
 func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
 	nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
 	if err != nil {
@@ -241,19 +233,32 @@ func answers(m *control.Member, l *leader.Leader) bool {
 func (o Operator) endRest(ctx context.Context, l *leader.Leader, s *operator.State) error {
 	var rest []*control.Member
 	l.View(func(lead *control.Leader) { rest = lead.Live() })
-	errs := make([]error, len(rest))
+	_, err := atOnce(rest, func(m *control.Member) (string, error) {
+		g := o.Waits.Ladder()
+		g.Apart = o.apart(s, m)
+		_, err := l.Stop(ctx, m.Name, g)
+		return "", notStopped(m, err)
+	})
+	return err
+}
+
+// atOnce ends all of a list at the same time, and returns the step that each needed.
+func atOnce[T any](list []T, end func(T) (rung string, err error)) ([]string, error) {
+	rungs, errs := make([]string, len(list)), make([]error, len(list))
 	var wg sync.WaitGroup
-	for i, m := range rest {
-		wg.Go(func() {
-			g := o.Waits.Ladder()
-			g.Apart = o.apart(s, m)
-			if _, err := l.Stop(ctx, m.Name, g); err != nil {
-				errs[i] = fmt.Errorf("stop %s: %w", m.Name, err)
-			}
-		})
+	for i, one := range list {
+		wg.Go(func() { rungs[i], errs[i] = end(one) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return rungs, errors.Join(errs...)
+}
+
+// notStopped names the member in an error of its end.
+func notStopped(m *control.Member, err error) error {
+	if err != nil {
+		err = fmt.Errorf("stop %s: %w", m.Name, err)
+	}
+	return err
 }
 
 // closeInput closes the input of a member's process, when it has a terminal.
@@ -319,18 +324,13 @@ func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.M
 		if len(left) == 0 || err != nil {
 			return rung, err
 		}
-		rungs, errs := make([]string, len(left)), make([]error, len(left))
-		var wg sync.WaitGroup
-		for i, p := range left {
-			wg.Go(func() {
-				rungs[i], errs[i] = endLeft(ctx, s, m, p.ID, p.Argv, leftovers, why)
-			})
-		}
-		wg.Wait()
+		rungs, err := atOnce(left, func(p spawn.Marked) (string, error) {
+			return endLeft(ctx, s, m, p.ID, p.Argv, leftovers, why)
+		})
 		for _, r := range rungs {
 			rung = spawn.Harder(rung, r)
 		}
-		if err := errors.Join(errs...); err != nil {
+		if err != nil {
 			return rung, err
 		}
 	}

@@ -57,13 +57,12 @@ type Garbage struct {
 
 // Kept is a process or file that GC found and did not end or remove, with the reason.
 type Kept struct {
-	Kind   string        `json:"kind"` // team, worktree, process, pane, command
-	Team   string        `json:"team"`
-	Member string        `json:"member"`
-	Path   string        `json:"path"`
-	Why    string        `json:"why"` // with the next step
-	ID     string        `json:"-"`   // of the team that has a worktree; "": of another kind
-	Do     operator.Next `json:"-"`   // the next step
+	Kind   string            `json:"kind"` // team, worktree, process, pane, command
+	Team   string            `json:"team"`
+	Member string            `json:"member"`
+	Path   string            `json:"path"`
+	Why    operator.Sentence `json:"why"` // with the next step
+	ID     string            `json:"-"`   // of the team that has a worktree; "": of another kind
 }
 
 // Collected is what GC found (commands §4).
@@ -181,7 +180,7 @@ func (c *collector) open(ctx context.Context, name protocol.TeamName) error {
 	}
 	for _, k := range known {
 		if k.Broken != nil {
-			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: k.Broken.Error()})
+			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: operator.Sentence{Text: k.Broken.Error()}})
 			continue
 		}
 		if k.Dir.Aside {
@@ -196,7 +195,7 @@ func (c *collector) open(ctx context.Context, name protocol.TeamName) error {
 			err = s.Journal.Refresh(ctx)
 		}
 		if err != nil {
-			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: "its journal cannot be read, so nothing of it is touched: " + err.Error()})
+			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: operator.Sentence{Text: "its journal cannot be read, so nothing of it is touched: " + err.Error()}})
 			if err := c.unreadable(ctx, k, err); err != nil {
 				return err
 			}
@@ -234,7 +233,7 @@ func (c *collector) unreadable(ctx context.Context, k home.Known, why error) err
 	}
 	for _, p := range living(s) {
 		c.out.Living++
-		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: fmt.Sprintf("%s runs", p), Do: operator.Next{Step: operator.NextDownForceIt, Team: k.Team}})
+		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: operator.Sentence{Text: p + " runs", Do: operator.Next{Step: operator.NextDownForceIt, Team: k.Team}}})
 	}
 	return nil
 }
@@ -254,7 +253,7 @@ func (o Operator) everLed() (names []string) {
 func (c *collector) look(ctx context.Context) error {
 	marked, err := spawn.AllMarked()
 	if errors.Is(err, errors.ErrUnsupported) {
-		c.keep(Kept{Kind: GarbageCommand, Why: "this system does not tell what commands have left behind"})
+		c.keep(Kept{Kind: GarbageCommand, Why: operator.Sentence{Text: "this system does not tell what commands have left behind"}})
 		err = nil
 	}
 	if err != nil {
@@ -265,20 +264,12 @@ func (c *collector) look(ctx context.Context) error {
 			return err
 		}
 		c.processes(s)
-		if err := c.commands(s, marked); err != nil {
+		err := errors.Join(c.commands(s, marked), c.cgroups(s), c.terminals(s), c.handovers(s), c.sockets(s))
+		if !c.ended {
+			err = errors.Join(err, c.worktrees(ctx, s))
+		}
+		if err != nil {
 			return fmt.Errorf("gc of %s: %w", s.Team, err)
-		}
-		if err := c.cgroups(s); err != nil {
-			return fmt.Errorf("gc of %s: %w", s.Team, err)
-		}
-		parts := []func(context.Context, *operator.State) error{c.terminals, c.handovers, c.sockets, c.worktrees}
-		if c.ended {
-			parts = parts[:3]
-		}
-		for _, part := range parts {
-			if err := part(ctx, s); err != nil {
-				return fmt.Errorf("gc of %s: %w", s.Team, err)
-			}
 		}
 		c.interrupted(s)
 		c.unseenOf(s)
@@ -351,7 +342,7 @@ func (c *collector) processes(s *operator.State) {
 			continue
 		}
 		if id := m.Process.ID; id.Theirs || m.Channel != "" {
-			c.keep(Kept{Kind: GarbageProcess, Team: string(s.Team), Member: string(m.Name), Why: fmt.Sprintf("pid %d was started by another program", id.PID)})
+			c.keep(Kept{Kind: GarbageProcess, Team: string(s.Team), Member: string(m.Name), Why: operator.Sentence{Text: fmt.Sprintf("pid %d was started by another program", id.PID)}})
 			continue
 		}
 		c.process(s, m, GarbageProcess, m.Process.ID, why, func(ctx context.Context) bool { return c.isOver(ctx, s, m.Instance) })
@@ -408,7 +399,7 @@ func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
 		switch {
 		case why == "":
 		case !p.Ours(recorded...):
-			c.keep(Kept{Kind: kind, Team: string(s.Team), Member: string(m.Name), Why: notMarked(p)})
+			c.keep(Kept{Kind: kind, Team: string(s.Team), Member: string(m.Name), Why: operator.Sentence{Text: notMarked(p)}})
 			leftAlone(s, string(m.Name), p)
 		default:
 			c.process(s, m, kind, p.ID, why, unused)
@@ -432,7 +423,7 @@ func (c *collector) groups(s *operator.State, m *control.Member) error {
 }
 
 // terminals finds holders, panes and records of processes that are gone.
-func (c *collector) terminals(_ context.Context, s *operator.State) error {
+func (c *collector) terminals(s *operator.State) error {
 	list, err := c.o.Terminals(s)
 	for _, h := range list {
 		m := owns(s, h.Process)
@@ -458,7 +449,7 @@ func (c *collector) terminals(_ context.Context, s *operator.State) error {
 				g.Path += " of " + p.Socket
 			}
 			if program, err = c.o.muxProgram(*p); err != nil {
-				c.keep(Kept{Kind: GarbagePane, Team: string(s.Team), Path: p.ID, Why: err.Error()})
+				c.keep(Kept{Kind: GarbagePane, Team: string(s.Team), Path: p.ID, Why: operator.Sentence{Text: err.Error()}})
 				continue
 			}
 		}
@@ -482,7 +473,7 @@ func owns(s *operator.State, id spawn.Identity) *control.Member {
 }
 
 // handovers finds the hand-overs that no holder will take.
-func (c *collector) handovers(_ context.Context, s *operator.State) error {
+func (c *collector) handovers(s *operator.State) error {
 	old := c.o.Minter.Now().Add(-handoverAge)
 	files, err := terminal.Untaken(s.Dir.Processes(), old)
 	for _, path := range files {
@@ -493,7 +484,7 @@ func (c *collector) handovers(_ context.Context, s *operator.State) error {
 }
 
 // sockets finds the sockets of an ended team at which no process listens.
-func (c *collector) sockets(_ context.Context, s *operator.State) error {
+func (c *collector) sockets(s *operator.State) error {
 	if s.Lead.Ended == nil {
 		return nil
 	}
@@ -525,15 +516,15 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 		st, err := store.Git.Status(ctx, r.Tree)
 		switch {
 		case err != nil:
-			k.Why = err.Error()
+			k.Why.Text = err.Error()
 		case !st.Clean():
-			k.Why = st.String()
+			k.Why.Text = st.String()
 		default:
-			k.Why = taken(m)
+			k.Why.Text = taken(m)
 		}
-		if k.Why != "" {
+		if k.Why.Text != "" {
 			if s.Dir.Aside {
-				k.Do = mergeByHand(r.Tree.Branch)
+				k.Why.Do = mergeByHand(r.Tree.Branch)
 			}
 			c.keep(k)
 			continue
@@ -566,7 +557,7 @@ func (c *collector) interrupted(s *operator.State) {
 	}
 	if dead > 0 {
 		c.keep(Kept{Kind: "team", Team: string(s.Team), Path: s.Dir.Path,
-			Why: fmt.Sprintf("it was interrupted: none of its %d members runs", dead), Do: operator.Next{Step: operator.NextResumeOrDown, Team: s.Team}})
+			Why: operator.Sentence{Text: fmt.Sprintf("it was interrupted: none of its %d members runs", dead), Do: operator.Next{Step: operator.NextResumeOrDown, Team: s.Team}}})
 	}
 }
 

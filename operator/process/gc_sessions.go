@@ -21,7 +21,7 @@ func (c *collector) sessions() {
 	before := c.o.Minter.Now().Add(-sessionAge)
 	ids, err := store.Over(before, live)
 	if err != nil {
-		c.keep(Kept{Kind: GarbageSession, Team: decide.SessionTeam, Path: store.Dir, Why: err.Error()})
+		c.keep(Kept{Kind: GarbageSession, Team: decide.SessionTeam, Path: store.Dir, Why: operator.Sentence{Text: err.Error()}})
 	}
 	for _, id := range ids {
 		path := store.Path(id)

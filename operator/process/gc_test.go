@@ -35,7 +35,7 @@ func kinds(c *process.Collected) (found []string) {
 // keptWhy returns the reasons of all that was kept, a line each.
 func keptWhy(c *process.Collected) (all string) {
 	for _, k := range c.Kept {
-		all += fmt.Sprintf("%s %s: %s\n", k.Kind, k.Member, k.Why)
+		all += fmt.Sprintf("%s %s: %s\n", k.Kind, k.Member, k.Why.Text)
 	}
 	return all
 }
@@ -95,7 +95,7 @@ func TestGCOfTheLiving(t *testing.T) {
 	o := process.Of(r.Op)
 	r.Runs(s, r.Enlist(s, "ann"), gone(t))
 	c, err := o.GC(t.Context(), "api", true)
-	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it was interrupted: none of its 1 members runs") || len(c.Kept) != 1 || c.Kept[0].Do != (operator.Next{Step: operator.NextResumeOrDown, Team: "api"}) {
+	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it was interrupted: none of its 1 members runs") || len(c.Kept) != 1 || c.Kept[0].Why.Do != (operator.Next{Step: operator.NextResumeOrDown, Team: "api"}) {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
 	}
 	theirs := operatortest.Process(t)

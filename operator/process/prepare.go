@@ -171,7 +171,10 @@ func (p *preparing) give(ctx context.Context, want record.Preparation) error {
 		if err != nil {
 			break
 		}
-		err = p.setup(ctx, text)
+		p.say("runs", text)
+		if err = p.exec(ctx, text); err != nil {
+			err = fmt.Errorf("%s: %w", text, err)
+		}
 	}
 	if err != nil {
 		p.say("failed", err.Error())
@@ -188,15 +191,6 @@ func (p *preparing) say(what, text string) {
 	if p.note != nil {
 		p.note(operator.Note{What: "setup", Member: string(p.m.Name), Text: what + ": " + text})
 	}
-}
-
-// setup runs one shell text in the member's directory.
-func (p *preparing) setup(ctx context.Context, text string) error {
-	p.say("runs", text)
-	if err := p.exec(ctx, text); err != nil {
-		return fmt.Errorf("%s: %w", text, err)
-	}
-	return nil
 }
 
 // SetupOf reports a member whose worktree could not be prepared, and why.
@@ -270,16 +264,6 @@ func (o Operator) Merging(s *operator.State) Merging {
 		w.newest[order.Instance] = order.Commanded.Task
 	}
 	return w
-}
-
-// RefusedOf is Merging.Refused of one member.
-func (o Operator) RefusedOf(ctx context.Context, s *operator.State, m *control.Member) (*RefusedMerge, error) {
-	return Merging{trees: o.worktrees(s)}.Refused(ctx, m)
-}
-
-// ResolvedOf is Merging.Resolved of one member.
-func (o Operator) ResolvedOf(ctx context.Context, s *operator.State, m *control.Member) bool {
-	return o.Merging(s).Resolved(ctx, m)
 }
 
 // Refused reports why the last merge of a member's work changed nothing, or that it was interrupted; nil

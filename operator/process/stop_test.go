@@ -96,7 +96,7 @@ func TestEndByHandshake(t *testing.T) {
 		t.Error(err)
 	}
 	told := 0
-	testenv.Must(t, o.EndMembers(t.Context(), l, s, "enough", time.Minute, func() { told++ }))
+	testenv.Must(t, o.EndTeam(t.Context(), l, s, process.TeamEnd{Reason: "enough", Grace: time.Minute}, func() { told++ }))
 	<-p.Done()
 	if end := process.EndOf(m); end.How != record.LeftHandshake || end.Kind() != 0 || told != 1 {
 		t.Errorf("%+v, told %d times", end, told)
@@ -239,7 +239,7 @@ func TestEndAll(t *testing.T) {
 	if led, err := o.IsLed(s); err != nil || !led {
 		t.Errorf("it is led: %v, %v", led, err)
 	}
-	if err := o.EndMembers(t.Context(), l, s, "enough", brief, func() {}); err != nil || id.Alive() {
+	if err := o.EndTeam(t.Context(), l, s, process.TeamEnd{Reason: "enough", Grace: brief}, func() {}); err != nil || id.Alive() {
 		t.Errorf("its members: %v", err)
 	}
 	testenv.Must(t, l.Close())

@@ -35,11 +35,9 @@ type Taken struct {
 	// Confined is how far the member's own commands are confined: those of this client are not.
 	Confined record.HeldLevel
 
-	back func(ctx context.Context, why string) error
+	// Return gives the conversation back at once, where the command was not started.
+	Return func(ctx context.Context, why string) error
 }
-
-// Return gives the conversation back at once, where the command was not started.
-func (t *Taken) Return(ctx context.Context, why string) error { return t.back(ctx, why) }
 
 // Take has a member let its agent's conversation go between two calls, and returns the command with which a
 // person opens it. The member takes no work meanwhile; its mail waits, and its turn stays open. It has the
@@ -78,7 +76,7 @@ func (o Operator) Take(ctx context.Context, name protocol.TeamName, member strin
 		return nil, err
 	}
 	seq := recs[len(recs)-1].Seq
-	t := &Taken{Member: m.Name, Command: command, Confined: operator.HeldOf(m, w.Ready), back: func(ctx context.Context, why string) error {
+	t := &Taken{Member: m.Name, Command: command, Confined: operator.HeldOf(m, w.Ready), Return: func(ctx context.Context, why string) error {
 		_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return s.Lead.Return(m, seq, why), nil })
 		return err
 	}}

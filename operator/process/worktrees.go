@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,7 +202,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only r
 			continue
 		}
 		if why := taken(m); why != "" {
-			kept = append(kept, operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: why, Files: []string{}, Owner: record.Instance(r.Owner)})
+			kept = append(kept, keptTree(r, why, nil))
 			continue
 		}
 		err := store.Remove(ctx, r.Tree)
@@ -209,19 +210,23 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only r
 		if err == nil || errors.As(err, &unknown) { // another process has removed it
 			continue
 		}
-		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: err.Error(), Files: []string{}, Owner: record.Instance(r.Owner)}
+		k := keptTree(r, err.Error(), nil)
 		var work *worktree.KeptError
 		if errors.As(err, &work) {
-			if k.Why = work.Why; k.Why == "" {
-				k.Why = work.Status.String()
-			}
-			for _, l := range work.Status.Lines(keptShown) {
-				k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
-			}
+			k = keptTree(r, cmp.Or(work.Why, work.Status.String()), work.Status.Lines(keptShown))
 		}
 		kept = append(kept, k)
 	}
 	return kept, nil
+}
+
+// keptTree is a worktree that is kept, with the lines of its status.
+func keptTree(r worktree.Record, why string, lines []string) operator.KeptWorktree {
+	k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: why, Files: []string{}, Owner: record.Instance(r.Owner)}
+	for _, l := range lines {
+		k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
+	}
+	return k
 }
 
 // KeptWorktrees lists the worktrees of an ended team that are still there, with the reason, and the branches of
@@ -237,15 +242,12 @@ func (o Operator) KeptWorktrees(ctx context.Context, s *operator.State) ([]opera
 	there := map[string]bool{}
 	for _, r := range recs {
 		there[r.Tree.Branch] = true
-		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: "nothing in it would be lost", Files: []string{}, Owner: record.Instance(r.Owner)}
+		k := keptTree(r, "nothing in it would be lost", nil)
 		switch st, err := store.Git.Status(ctx, r.Tree); {
 		case err != nil:
 			k.Why = err.Error()
 		case !st.Clean():
-			k.Why = st.String()
-			for _, l := range st.Lines(keptShown) {
-				k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
-			}
+			k = keptTree(r, st.String(), st.Lines(keptShown))
 		}
 		if i, err := store.Intent(r.Tree); err == nil && i != nil && i.Open() {
 			k.Why = (&worktree.OpenError{Intent: i}).Error() + "; " + k.Why

@@ -83,7 +83,7 @@ type Merged struct {
 // the work was begun.
 //
 // A merge that changed nothing is on record with the worktree until one succeeds or the branch
-// changes: process.Operator.RefusedOf reads it, for every face. So is one that is in progress: when
+// changes: process.Merging reads it, for every face. So is one that is in progress: when
 // its process is killed, ContinueMerge or AbortMerge ends it.
 func (o Operator) Merge(ctx context.Context, of, member string, mo MergeOptions) (m *Merged, err error) {
 	w, check, into, err := o.mergeable(ctx, of, member, mo)

@@ -150,7 +150,7 @@ func (r *rig) close() {
 	if r.lead == nil {
 		return
 	}
-	if err := process.Of(r.op).EndMembers(ctx, r.lead, r.state, "test over", 500*time.Millisecond, func() {}); err != nil {
+	if err := process.Of(r.op).EndTeam(ctx, r.lead, r.state, process.TeamEnd{Reason: "test over", Grace: 500 * time.Millisecond}, func() {}); err != nil {
 		r.t.Error(err)
 	}
 	if err := r.lead.Close(); err != nil {

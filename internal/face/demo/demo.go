@@ -147,7 +147,7 @@ func (p *play) all(ctx context.Context) error {
 	if ctx.Err() != nil { // nobody waits for the end of what was begun
 		grace = time.Second
 	}
-	end := process.Of(p.op).EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", grace, func() {})
+	end := process.Of(p.op).EndTeam(context.WithoutCancel(ctx), p.l, p.s, process.TeamEnd{Reason: "the demo is over", Grace: grace}, func() {})
 	return errors.Join(err, end, p.tell())
 }
 

@@ -2,23 +2,11 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"waggle/internal/face/view/page"
-	"waggle/operator"
 	"waggle/operator/process"
 )
-
-// Collected is the document of what teams have left behind: what is kept names its steps.
-func Collected(c *process.Collected, spell page.Spell) process.Collected {
-	d := *c
-	d.Kept = slices.Clone(c.Kept)
-	for i, k := range d.Kept {
-		d.Kept[i].Why = spell.Sentence(operator.Sentence{Text: k.Why, Do: k.Do})
-	}
-	return d
-}
 
 // CollectedPage lists what was found, with the result when it was acted upon, and what is kept.
 func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.Page) {
@@ -38,7 +26,7 @@ func CollectedPage(c *process.Collected, acted bool, spell page.Spell) (p page.P
 	}
 	p.Rows(t)
 	for _, k := range c.Kept {
-		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(operator.Sentence{Text: k.Why, Do: k.Do}))}
+		line := page.Line{page.Plain("kept: " + k.Kind + " " + KeptOf(k) + ": " + spell.Sentence(k.Why))}
 		if k.Path != "" {
 			line = append(line, page.Faint("  "+k.Path))
 		}

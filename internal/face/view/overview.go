@@ -250,7 +250,7 @@ func EndedText(e inspect.EndedTeam, kept []process.Kept) string {
 func (v Overview) kept() part {
 	s := part{title: "Kept", next: operator.NextListKept.With()}
 	for _, k := range v.Kept {
-		s.add(k.Do, k.Kind, KeptOf(k), k.Why)
+		s.add(k.Why.Do, k.Kind, KeptOf(k), k.Why.Text)
 	}
 	return s
 }

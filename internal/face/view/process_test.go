@@ -35,9 +35,9 @@ func TestEnded(t *testing.T) {
 func TestCollected(t *testing.T) {
 	c := &process.Collected{Living: 1, Unseen: []process.Unseen{{Team: "api", Member: "ann"}},
 		Found: []*process.Garbage{{Kind: "process", Team: "api", Member: "ann", PID: 17, Start: "99", Argv: "make", Why: "it has left", Done: true}, {Kind: "socket", Team: "api", Path: "/s", Why: "dead", Error: "busy"}},
-		Kept:  []process.Kept{{Kind: "team", Team: "web", Path: "/t/web", Why: "it is broken", Do: operator.Next{Step: operator.NextResumeTeam}}, {Kind: "process", Team: "api", Member: "bob", Why: "it can be brought back"}}}
-	golden(t, "collected", view.Collected(c, spell))
-	golden(t, "collected_empty", view.Collected(&process.Collected{}, spell))
+		Kept:  []process.Kept{{Kind: "team", Team: "web", Path: "/t/web", Why: operator.Sentence{Text: "it is broken", Do: operator.Next{Step: operator.NextResumeTeam}}}, {Kind: "process", Team: "api", Member: "bob", Why: operator.Sentence{Text: "it can be brought back"}}}}
+	golden(t, "collected", c)
+	golden(t, "collected_empty", &process.Collected{})
 	samePage(t, "collected", view.CollectedPage(c, false, spell))
 	samePage(t, "collected_acted", view.CollectedPage(c, true, spell))
 	if p := append(view.CollectedPage(&process.Collected{}, true, spell), view.UnseenPage(nil)...); len(p) != 0 {

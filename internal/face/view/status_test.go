@@ -52,7 +52,7 @@ func TestStatus(t *testing.T) {
 	samePage(t, "overview", view.OverviewPage(view.Overview{Teams: []*inspect.Status{status()},
 		Waiting: []decide.Request{{PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "7KQF", Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Risk: "low", Asked: operator.Past{Time: at(30)}, Status: decide.StatusOpen}}},
 		Ended:   []inspect.EndedTeam{{ID: "web-1", Team: "web", At: at(1), How: "the operator ended it"}, {ID: "old-2", Team: "old", At: at(2)}, {ID: "old-1", Team: "old", At: at(3)}},
-		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: "it was interrupted"}, {Kind: "worktree", Team: "old", ID: "old-1", Member: "bob", Why: "1 commit"}}}, now, 0))
+		Kept:    []process.Kept{{Kind: "team", Team: "old", Why: operator.Sentence{Text: "it was interrupted"}}, {Kind: "worktree", Team: "old", ID: "old-1", Member: "bob", Why: operator.Sentence{Text: "1 commit"}}}}, now, 0))
 	samePage(t, "overview_empty", view.OverviewPage(view.Overview{}, now, 0))
 	samePage(t, "status_several", view.StatusPage(now, true, status(), status()))
 	samePage(t, "status_short", view.StatusPage(now, false, status()))

@@ -76,7 +76,7 @@ func sayCollected(a *app.App, c *process.Collected, acted bool) error {
 		failed = app.ExitError(app.ExitFailed)
 		a.Talk("%d processes run for a team whose journal cannot be read", c.Living)
 	}
-	if err := a.Give(view.Collected(c, app.StepText), view.CollectedPage(c, acted, app.StepText)); err != nil {
+	if err := a.Give(c, view.CollectedPage(c, acted, app.StepText)); err != nil {
 		return err
 	}
 	if a.Flags.JSON {

@@ -219,10 +219,10 @@ func (l *Source) Done(ctx context.Context) ([]tui.Done, error) {
 		done = append(done, l.left(ctx, name, since, kept)...)
 	}
 	for _, k := range kept {
-		if k.Do.Step == "" && k.Kind == process.GarbageWorktree && k.Member != "" {
-			k.Do = operator.Next{Step: operator.NextMergeAgain, Team: protocol.TeamName(k.Team), Member: protocol.MemberName(k.Member)}
+		if k.Why.Do.Step == "" && k.Kind == process.GarbageWorktree && k.Member != "" {
+			k.Why.Do = operator.Next{Step: operator.NextMergeAgain, Team: protocol.TeamName(k.Team), Member: protocol.MemberName(k.Member)}
 		}
-		done = append(done, tui.Done{Kind: k.Kind, Team: k.Team, Member: k.Member, ID: k.ID, Path: k.Path, Says: "kept: " + k.Why, Do: k.Do})
+		done = append(done, tui.Done{Kind: k.Kind, Team: k.Team, Member: k.Member, ID: k.ID, Path: k.Path, Says: "kept: " + k.Why.Text, Do: k.Why.Do})
 	}
 	return done, nil
 }

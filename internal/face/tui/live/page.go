@@ -227,7 +227,7 @@ func (l *Source) today(ctx context.Context) (tui.Paper, error) {
 		lines = append(lines, "  "+strings.Join(slices.DeleteFunc([]string{g.Kind, g.Team, g.Member, g.Path, g.Argv, g.Why}, func(s string) bool { return s == "" }), "  "))
 	}
 	for _, k := range left.Kept {
-		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why}, func(s string) bool { return s == "" }), "  "))
+		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why.Text}, func(s string) bool { return s == "" }), "  "))
 	}
 	return tui.Paper{Lines: lines}, nil
 }
