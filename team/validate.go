@@ -15,17 +15,18 @@ import (
 
 // Problem is one violation that Validate found.
 type Problem struct {
-	Path    string // the file; empty from Validate
-	Pointer string // RFC 6901, of the value that is wrong or of where it is missing
-	Message string
+	Path    string `json:"path"`    // the file; empty from Validate
+	Pointer string `json:"pointer"` // RFC 6901, of the value that is wrong or of where it is missing; "" is the whole file
+	Message string `json:"message"`
 }
 
+// String is PATH#POINTER: MESSAGE.
 func (p Problem) String() string {
-	s := p.Pointer + ": " + p.Message
+	at := p.Pointer
 	if p.Path != "" {
-		s = p.Path + "#" + s
+		at = strings.TrimSuffix(p.Path+"#"+p.Pointer, "#")
 	}
-	return s
+	return at + ": " + p.Message
 }
 
 // Validate checks a config.json against its schema, in file order. A file with

@@ -88,16 +88,14 @@ func (c *checker) acts() []act {
 // all plays everything, after the driver was told where.
 func (c *checker) all(ctx context.Context) error {
 	acts := c.acts()
-	if d, ok := c.d.(Preparer); ok {
-		var dirs []string
-		for _, a := range acts {
-			for _, sc := range a.scenes {
-				dirs = append(dirs, c.cwd(a.team, sc))
-			}
+	var dirs []string
+	for _, a := range acts {
+		for _, sc := range a.scenes {
+			dirs = append(dirs, c.cwd(a.team, sc))
 		}
-		if err := d.Prepare(dirs); err != nil {
-			return err
-		}
+	}
+	if err := c.d.Prepare(dirs); err != nil {
+		return err
 	}
 	for _, a := range acts {
 		if err := c.team(ctx, a.team, a.deadline, a.scenes); err != nil {

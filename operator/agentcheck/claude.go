@@ -121,8 +121,8 @@ func place(path string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// Self implements Program.
-func (d *claudeCode) Self() string { return d.self }
+// Self implements Driver: the copy can be broken.
+func (d *claudeCode) Self(string) string { return d.self }
 
 // broken are shell commands of a deny-only hook that does not work.
 var broken = map[Line]string{HookFails: "exit 1", HookMissing: "exit 127", HookHangs: "exec sleep 60"}

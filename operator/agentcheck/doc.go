@@ -6,7 +6,7 @@
 // What counts is what is on record and what lies in the member's directory, never what the agent
 // says of itself: a line is a yes only when nothing ran that nobody had decided, and nothing was
 // answered that nobody had said. A Driver makes an agent do what the check wants; there is one for
-// every agent of waggle, and an agent of another program brings its own or reads Script.
+// every agent of waggle, and an agent of another program reads Script.
 package agentcheck
 
 import (
@@ -132,15 +132,12 @@ type Driver interface {
 	// Unsupported says where it is written that the agent's own protocol has no way to do what a
 	// line asks for; "": it has one.
 	Unsupported(l Line) (source string)
+	// Self is the program of waggle that its members run: this one, or a copy of its own.
+	Self(this string) string
+	// Prepare is told before the first member starts in which directories members will work.
+	Prepare(dirs []string) error
 	Close() error
 }
-
-// Program is implemented by a Driver whose members run a copy of waggle of its own.
-type Program interface{ Self() string }
-
-// Preparer is implemented by a Driver that must know before the first member starts in which
-// directories members will work.
-type Preparer interface{ Prepare(dirs []string) error }
 
 // Role is how a member does its acts.
 type Role struct {
@@ -222,9 +219,7 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 	if err != nil {
 		return nil, err
 	}
-	if own, ok := d.(Program); ok {
-		op.Self = own.Self()
-	}
+	op.Self = d.Self(op.Self)
 	op.Environ, op.Ceiling, op.RunDir = d.Environ(), nil, "" // what is played is this package's, in a directory of its own
 	c := &checker{op: op, o: o, d: d, rows: map[Line]Row{}}
 	err = c.all(ctx)

@@ -224,7 +224,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("a client of version 0.1.0 is usable, as %q", v)
 	}
 	work := filepath.Join(dir, "work")
-	testenv.Must(t, d.(agentcheck.Preparer).Prepare([]string{work}))
+	testenv.Must(t, d.Prepare([]string{work}))
 	for _, path := range []string{filepath.Join(work, ".claude", "settings.json"), filepath.Join(dir, "client", ".claude", "settings.json")} {
 		if data, err := os.ReadFile(path); err != nil || !bytes.Contains(data, []byte(`"disableAllHooks":true`)) || !bytes.Contains(data, []byte(`"Bash(*)"`)) {
 			t.Errorf("%s: %s, %v", path, data, err)
@@ -257,7 +257,7 @@ func TestClient(t *testing.T) {
 	if heard := role.Heard(); !strings.Contains(heard, "result Bash") || strings.Contains(heard, "what is there to do?") {
 		t.Errorf("it heard %q", heard)
 	}
-	self := d.(agentcheck.Program).Self()
+	self := d.Self("")
 	run := func(event string) string {
 		out, err := exec.Command(self, "hooks", "run", event).CombinedOutput()
 		if err != nil {

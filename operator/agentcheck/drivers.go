@@ -41,6 +41,8 @@ type plain struct {
 
 func (plain) Version(context.Context) (string, error) { return "", nil }
 func (p plain) Environ() []string                     { return p.environ }
+func (plain) Self(this string) string                 { return this }
+func (plain) Prepare([]string) error                  { return nil }
 func (plain) Close() error                            { return nil }
 
 // Unsupported implements Driver: an agent that asks by itself alone.

@@ -45,10 +45,6 @@ func (d *doctor) claude() []Finding {
 	return out
 }
 
-func (d *doctor) sources(cwd string) claudesettings.Sources {
-	return claudesettings.SourcesIn(claudesettings.Claude.UserFile(d.o.ClaudeDir), cwd)
-}
-
 // others returns findings about the hooks of the other clients that this user has.
 func (d *doctor) others() (out []Finding) {
 	for _, c := range []claudesettings.Client{claudesettings.Codex, claudesettings.Gemini} {
@@ -126,7 +122,7 @@ func gonePrograms(l *claudesettings.Look) (programs []string) {
 // session reports whether a running session has the hooks.
 func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Finding {
 	f := found("Claude session", OK, fmt.Sprintf("%s (pid %d, %s)", cmp.Or(s.Name, s.SessionID), s.PID, s.Cwd))
-	sources := d.sources(s.Cwd)
+	sources := claudesettings.SourcesIn(claudesettings.Claude.UserFile(d.o.ClaudeDir), s.Cwd)
 	if off, _ := sources.Off(); off != nil {
 		f.Status, f.Detail = Note, fmt.Sprintf("%s runs without the hooks: %s in %s", f.Detail, off.Key, off.Path)
 		return f

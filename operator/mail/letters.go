@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
+	"waggle/internal/fs/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -206,6 +208,22 @@ func later(err error) string {
 		return "its mailbox is locked; it is sent as soon as that ends"
 	}
 	return fmt.Sprintf("it is on record, and is sent as soon as its mailbox takes it: %v", err)
+}
+
+// heldBack returns why a recorded message is not in its mailbox yet, "" when that is no error to
+// report: a member that waggle runs gets it from the journal all the same.
+func heldBack(err error) string {
+	var locked *mailbox.LockedError
+	var mixed *mailbox.MixedError
+	switch {
+	case errors.As(err, &locked):
+		return "its mailbox is locked; it is sent as soon as that ends"
+	case errors.Is(err, fs.ErrNotExist):
+		return "the team's directory is gone; the member fetches it from the record"
+	case errors.Is(err, atomicfile.ErrNotRegular), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), errors.As(err, &mixed):
+		return fmt.Sprintf("its mailbox cannot be used (%v); the member fetches it from the record", err)
+	}
+	return ""
 }
 
 // noteSent records which letters are in their mailboxes. Without that record the process that leads

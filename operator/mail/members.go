@@ -10,24 +10,20 @@ import (
 	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 	"waggle/protocol"
+	"waggle/record"
 	"waggle/team"
 )
 
 // Leftover returns a team that has ended and whose files are still in the wire tree, because the
 // process that ended it was stopped. Nil when there is none.
 func (o Operator) Leftover(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
-	cfg, err := o.Listing(ctx, name)
-	var missing *team.NotFoundError
-	var corrupt *team.CorruptError
-	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return nil, nil // the files do not say whose team it was
-	}
-	if err != nil {
+	uid, says, err := o.Whose(ctx, name)
+	if !says {
 		return nil, err
 	}
 	dirs, err := o.Home.Find(o.RootURL, name)
 	for _, dir := range dirs {
-		if dir.UID != operator.UIDOf(cfg) {
+		if dir.UID != uid {
 			continue
 		}
 		s := o.OpenKnown(home.Known{Dir: dir, Team: name})
@@ -40,6 +36,20 @@ func (o Operator) Leftover(ctx context.Context, name protocol.TeamName) (*operat
 		return nil, nil
 	}
 	return nil, err
+}
+
+// Whose returns the identity of the team that has a name, by its registry; says is false where that does not say whose it is.
+func (o Operator) Whose(ctx context.Context, name protocol.TeamName) (uid record.TeamUID, says bool, err error) {
+	cfg, err := o.Listing(ctx, name)
+	var missing *team.NotFoundError
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return operator.UIDOf(cfg), true, nil
 }
 
 // ArchiveOf returns the archive of a team's mail: in STATE, under the team's identity, which for

@@ -264,7 +264,15 @@ func (o Operator) unwrite(ctx context.Context, s *operator.State, ord *control.O
 // journal, and then it is too late, or never takes it; for a mailbox that another program reads the
 // entry is checked under the lock. Errors: not found (9), too late (6).
 func (o Operator) Withdraw(ctx context.Context, name protocol.TeamName, id string) (Sent, error) {
-	s, ord, err := o.find(ctx, name, id)
+	cfg, err := o.Registry(ctx, name)
+	if err != nil {
+		return Sent{}, err
+	}
+	s, _, err := o.JournalOf(ctx, cfg)
+	if err != nil {
+		return Sent{}, err
+	}
+	ord, err := spoken(s, id)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -288,19 +296,6 @@ func (o Operator) Withdraw(ctx context.Context, name protocol.TeamName, id strin
 		return res, err
 	}
 	return res, o.confirm(ctx, s, ord)
-}
-
-func (o Operator) find(ctx context.Context, name protocol.TeamName, id string) (*operator.State, *control.Order, error) {
-	cfg, err := o.Registry(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, _, err := o.JournalOf(ctx, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	ord, err := spoken(s, id)
-	return s, ord, err
 }
 
 // confirm checks, after the withdrawal is recorded, whether the member took the message before it

@@ -131,7 +131,7 @@ type TeamEnd struct {
 // EndTeam ends every member: by handshake and what follows, or by force.
 func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
 	if err := s.Journal.Refresh(ctx); operator.Broken(err) {
-		return o.endHeld(ctx, s, l, err)
+		return o.endHeld(ctx, s, err)
 	}
 	if !e.Force {
 		return o.endMembers(ctx, l, s, e, report)

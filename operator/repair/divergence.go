@@ -22,16 +22,7 @@ type Divergence struct {
 	Lifted bool   `json:"acknowledged"`
 }
 
-// divergence returns the unacknowledged divergence of a team, nil when the journals agree. It
-// records nothing.
-func (o Operator) divergence(ctx context.Context, name protocol.TeamName) (*Divergence, error) {
-	s, err := o.Open(ctx, name, operator.Seen)
-	if err != nil {
-		return nil, err
-	}
-	return divergenceOf(s), nil
-}
-
+// divergenceOf returns the unacknowledged divergence of a team, nil when the journals agree.
 func divergenceOf(s *operator.State) *Divergence {
 	d := s.Lead.Divergence
 	if d == nil {

@@ -42,10 +42,11 @@ func (o Operator) Look(ctx context.Context, name protocol.TeamName, member strin
 	case member != "":
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "repair", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
 	}
-	d, err := o.divergence(ctx, name)
+	s, err := o.Open(ctx, name, operator.Seen)
 	if err != nil {
 		return nil, err
 	}
+	d := divergenceOf(s)
 	if d == nil {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "repair", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
 	}

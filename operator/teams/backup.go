@@ -173,15 +173,19 @@ func (o Operator) PlanRestore(ctx context.Context, in io.Reader, do RestoreOptio
 	if !u.Header.Led {
 		return p, nil
 	}
-	s, err := o.Open(ctx, name, operator.Act)
-	if err != nil && !operator.Unled(err) {
-		return nil, err
-	}
-	p.Authority = AuthorityNew
-	if s != nil && !p.Replaces && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
+	_, same, err := o.present(ctx, u, name)
+	if p.Authority = AuthorityNew; same && !p.Replaces {
 		p.Authority = AuthorityKept
 	}
-	return p, nil
+	return p, err
+}
+
+// present opens the team of a name, nil for none; same reports that it is the very one of the backup.
+func (o Operator) present(ctx context.Context, u *team.Unpacked, name protocol.TeamName) (s *operator.State, same bool, err error) {
+	if s, err = o.Open(ctx, name, operator.Act); operator.Unled(err) {
+		err = nil
+	}
+	return s, s != nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name, err
 }
 
 // inTheWay reports a team that a restore archives first, which is an error without Force.
@@ -225,11 +229,11 @@ func (o Operator) makeRoom(ctx context.Context, name protocol.TeamName, do Resto
 
 // restoreLed restores a team that waggle led, with its own journal or a new one.
 func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name protocol.TeamName, rs *Restored) error {
-	s, err := o.Open(ctx, name, operator.Act)
-	if err != nil && !operator.Unled(err) {
+	s, same, err := o.present(ctx, u, name)
+	if err != nil {
 		return err
 	}
-	if s != nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
+	if same {
 		if err := o.Guard(ctx, s, "restore"); err != nil {
 			return err
 		}

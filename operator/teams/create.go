@@ -110,18 +110,9 @@ func (o Operator) Make(ctx context.Context, name protocol.TeamName, about teamfi
 // halfMade opens a team whose creation stopped before the first record; nil when the files of the
 // wire tree are another team's. It makes the journal, so that the team can be ended.
 func (o Operator) halfMade(ctx context.Context, name protocol.TeamName) (*operator.State, error) {
-	cfg, err := o.Listing(ctx, name)
-	var missing *team.NotFoundError
-	var corrupt *team.CorruptError
-	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return nil, nil
-	}
-	if err != nil {
+	uid, says, err := mail.Of(o.Operator).Whose(ctx, name)
+	if !says || !o.Making(o.Home.Dir(o.RootURL, name, uid)) {
 		return nil, err
-	}
-	uid := operator.UIDOf(cfg)
-	if !o.Making(o.Home.Dir(o.RootURL, name, uid)) {
-		return nil, nil
 	}
 	return o.found(ctx, name, string(uid), record.PolicySet{}, nil)
 }

@@ -163,6 +163,26 @@ func (o Operator) Delete(ctx context.Context, name protocol.TeamName, do DeleteO
 	return d, err
 }
 
+// deleteDamaged is Delete of a team whose journal cannot be read.
+func (o Operator) deleteDamaged(ctx context.Context, s *operator.State, do DeleteOptions, d *Deleted) error {
+	for _, m := range s.Lead.Live() {
+		if m.Process == nil || m.Process.ID.Inside || !m.Process.ID.Alive() {
+			continue
+		}
+		r := inspect.Running{Name: m.Name, PID: m.Process.ID.PID}
+		if do.Report != nil {
+			do.Report(r, true)
+		}
+		d.Ended = append(d.Ended, r)
+	}
+	end, err := process.Of(o.Operator).EndDamaged(ctx, s, process.StopOptions{Force: true})
+	if err != nil {
+		return err
+	}
+	d.Archive, d.Tasks = end.Archive, "archived"
+	return nil
+}
+
 // removeForeign removes a team of another program, or archives it: under its session, unless cfg is nil, for then its
 // files do not say whose it is, or its records are gone.
 func (o Operator) removeForeign(ctx context.Context, name protocol.TeamName, reg *team.Team, cfg *team.Config, do DeleteOptions, d *Deleted) (err error) {

@@ -18,19 +18,7 @@ import (
 )
 
 // Problem is one violation of a format that Validate found.
-type Problem struct {
-	Path    string `json:"path"`
-	Pointer string `json:"pointer"` // RFC 6901; "" is the whole file
-	Message string `json:"message"`
-}
-
-// String is PATH#POINTER: MESSAGE.
-func (p Problem) String() string {
-	if p.Pointer == "" {
-		return p.Path + ": " + p.Message
-	}
-	return p.Path + "#" + p.Pointer + ": " + p.Message
-}
+type Problem = team.Problem
 
 // Validate checks every file of a team in the wire tree against its format: the registry, the
 // mailboxes of both layouts, the tasks and the members' status, and that nothing else is where a lock
@@ -42,14 +30,11 @@ func (o Operator) Validate(ctx context.Context, name protocol.TeamName) ([]Probl
 	if err != nil {
 		return nil, err
 	}
-	v := &validation{ctx: ctx, problems: []Problem{}}
 	found, err := reg.Validate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range found {
-		v.problems = append(v.problems, Problem(p))
-	}
+	v := &validation{ctx: ctx, problems: append([]Problem{}, found...)}
 	array, lines := reg.InboxesDir(), filepath.Join(o.Root.TeamDir(name), "mailbox")
 	if err := errors.Join(v.mailboxes(array, ".json", faults(mailbox.Validate)), v.mailboxes(lines, ".jsonl", faults(mailbox.ValidateLines))); err != nil {
 		return nil, err
@@ -70,7 +55,7 @@ type validation struct {
 }
 
 func (v *validation) add(path, pointer, format string, args ...any) {
-	v.problems = append(v.problems, Problem{path, pointer, fmt.Sprintf(format, args...)})
+	v.problems = append(v.problems, Problem{Path: path, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 // errFaults reports an invalid file. A program that writes in place causes it for a moment.
