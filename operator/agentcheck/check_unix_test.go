@@ -152,7 +152,7 @@ func TestKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := check(t, m, time.Minute)
-			if lines := not(table); lines != nil || !table.OK() {
+			if lines := not(table); lines != nil || !table.OK {
 				t.Errorf("no: %q", lines)
 			}
 			for _, r := range table.Rows {
@@ -233,7 +233,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%s is no no: %q", l, lines)
 				}
 			}
-			if table.OK() {
+			if table.OK {
 				t.Error("the table is a yes")
 			}
 		})

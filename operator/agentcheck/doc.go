@@ -85,19 +85,10 @@ type Row struct {
 
 // Table is what was found of an agent.
 type Table struct {
-	Agent   string // its kind
-	Version string // of the program behind it; "": it has none, or does not say
-	Rows    []Row
-}
-
-// OK reports a table without a no, in which the agent can do what every agent must.
-func (t *Table) OK() bool {
-	for _, r := range t.Rows {
-		if r.Verdict == No || r.Verdict == Unsupported && needed[r.Line] {
-			return false
-		}
-	}
-	return true
+	Agent   string `json:"agent"`   // its kind
+	Version string `json:"version"` // of the program behind it; "": it has none, or does not say
+	OK      bool   `json:"ok"`      // it has no no, and the agent can do what every agent must
+	Rows    []Row  `json:"lines"`
 }
 
 // Act is one thing that an agent is to do in a turn. Exactly one field is set.
@@ -228,10 +219,11 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 
 // table is what was found so far.
 func (c *checker) table(version string) *Table {
-	t := &Table{Agent: c.o.Member.Agent, Version: version}
+	t := &Table{Agent: c.o.Member.Agent, Version: version, OK: true}
 	for _, l := range Lines() {
 		if r, ok := c.rows[l]; ok {
 			t.Rows = append(t.Rows, r)
+			t.OK = t.OK && r.Verdict != No && !(r.Verdict == Unsupported && needed[l])
 		}
 	}
 	return t

@@ -21,10 +21,8 @@ type Standing struct {
 	Login    string   `json:"login"`     // by what it is logged in
 	Gated    []string `json:"gated"`     // what asks the team
 	NotGated []string `json:"not_gated"` // what does not
+	OK       bool     `json:"ok"`        // it could begin a turn
 }
-
-// OK reports an agent that could begin a turn.
-func (s *Standing) OK() bool { return s.LoggedIn == nil || *s.LoggedIn }
 
 // What is not gated of any agent that runs commands.
 const itself = "what an allowed command does itself: the team's sandbox holds that (docs/sandbox.md)"
@@ -32,7 +30,7 @@ const itself = "what an allowed command does itself: the team's sandbox holds th
 // Look finds out how an agent stands, for a member that works in its directory, or in o.Dir where it has none.
 // It asks no model. The error says what keeps the agent from being used at all.
 func Look(ctx context.Context, op operator.Operator, o Options) (*Standing, error) {
-	s := &Standing{Agent: o.Member.Agent}
+	s := &Standing{Agent: o.Member.Agent, OK: true}
 	switch s.Agent {
 	case claude.Kind:
 		return s, s.ofClient(ctx, op, o)
@@ -68,7 +66,8 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	if err != nil {
 		return err
 	}
-	s.Program, s.Version, s.LoggedIn, s.Login = found.Program, found.Version.String(), new(found.Login != ""), found.Login
+	s.OK = found.Login != ""
+	s.Program, s.Version, s.LoggedIn, s.Login = found.Program, found.Version.String(), new(s.OK), found.Login
 	if teamfile.InPane(o.Backend) {
 		if err := found.InPane(); err != nil {
 			return err

@@ -128,45 +128,39 @@ type TeamEnd struct {
 	Hurry  <-chan struct{} // closed: the grace is over; may be nil
 }
 
-// EndTeam ends every member: by handshake and what follows, or by force.
+// EndTeam denies the open requests, asks every present member to end, and stops those that have not ended within the
+// grace, all at the same time; by force it asks none. report is called at the end.
 func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
 	if err := s.Journal.Refresh(ctx); operator.Broken(err) {
 		return o.endHeld(ctx, s, err)
 	}
-	if !e.Force {
-		return o.endMembers(ctx, l, s, e, report)
-	}
-	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
-		for _, m := range s.Lead.Live() {
-			ds = append(ds, s.Lead.Stop(m, StopForced)...)
+	var errs []error
+	limit, ask := wordsWait, func(context.Context) error { return nil }
+	if e.Force {
+		_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
+			for _, m := range s.Lead.Live() {
+				ds = append(ds, s.Lead.Stop(m, StopForced)...)
+			}
+			return ds, nil
+		})
+		errs = append(errs, err)
+	} else {
+		nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
+		if err != nil {
+			return err
 		}
-		return ds, nil
-	})
-	if err == nil {
-		err = l.Refresh(ctx)
+		defer end()
+		limit += e.Grace
+		ask = func(words context.Context) error {
+			return errors.Join(unheld(words, o.handshakes(words, l, e, nudges)), ctx.Err())
+		}
+		errs = append(errs, o.register(ctx, s, o.listed(ctx, s)...))
 	}
-	words, done := context.WithTimeout(ctx, wordsWait)
-	err = errors.Join(err, unheld(words, l.Deny(words)))
-	done()
-	err = errors.Join(err, o.endRest(ctx, l, s), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
-	DropLeft(s)
-	report()
-	return err
-}
-
-// endMembers denies the open requests, asks every present member to end, and stops those that have
-// not ended within the grace, all at the same time. report is called at the end.
-func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, report func()) error {
-	nudges, end, err := operator.Watch(ctx, 100*time.Millisecond, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
-	if err != nil {
-		return err
-	}
-	defer end()
 	// A held mailbox lock delays the messages at most by wordsWait, and the end not at all.
-	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
-	errs := []error{o.register(ctx, s, o.listed(ctx, s)...), l.Refresh(ctx), unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
+	words, done := context.WithTimeout(ctx, limit)
+	errs = append(errs, l.Refresh(ctx), unheld(words, l.Deny(words)), ask(words))
 	done()
-	errs = append(errs, ctx.Err(), o.endRest(ctx, l, s), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
+	errs = append(errs, o.endRest(ctx, l, s), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
 	DropLeft(s)
 	report()
 	return errors.Join(errs...)

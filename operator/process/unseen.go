@@ -1,6 +1,8 @@
 package process
 
 import (
+	"slices"
+
 	"waggle/control"
 	"waggle/operator"
 	"waggle/record"
@@ -24,15 +26,10 @@ func (c *collector) unseenOf(s *operator.State) {
 		switch {
 		case p == nil, p.ID.Inside, p.ID.Theirs, m.Channel != "", err == nil && p.ID.Boot != self.Boot:
 			continue
-		case !crashed(s, m):
+		case !crashed(s, m), grouped(s, m, p.ID.Boot): // its control group held every process that it started
 			continue
 		}
-		if grouped(s, m, p.ID.Boot) {
-			continue // its control group held every process that it started
-		}
-		u := Unseen{string(s.Team), string(m.Name)}
-		if id := "unseen " + u.Member + "@" + u.Team; !c.seen[id] {
-			c.seen[id] = true
+		if u := (Unseen{string(s.Team), string(m.Name)}); !slices.Contains(c.out.Unseen, u) {
 			c.out.Unseen = append(c.out.Unseen, u)
 		}
 	}

@@ -145,17 +145,12 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	}
 	enter := mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
 		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata})
-	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
-	for end := o.Minter.Now().Add(leftWait); errors.Is(err, team.ErrTaken) && hadLeft(s, m.Name) && o.Minter.Now().Before(end); {
-		select {
-		case <-ctx.Done():
-			return team.Member{}, "", errors.Join(err, ctx.Err())
-		case <-time.After(leftLook):
-			added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
-		}
-	}
+	process.Of(o.Operator).Await(ctx, leftWait, func() bool {
+		added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
+		return !errors.Is(err, team.ErrTaken) || !hadLeft(s, m.Name)
+	})
 	if err != nil {
-		return team.Member{}, "", err
+		return team.Member{}, "", errors.Join(err, ctx.Err())
 	}
 	var tree *record.Worktree
 	if m.Sandbox == nil { // made beside the team file: the team's block holds for it, too
@@ -286,12 +281,9 @@ func (o Operator) preparation(ctx context.Context, m teamfile.FileMember, checko
 	return &p, nil
 }
 
-// The process that leads takes a member that has left off the registry a moment after that is on
-// record: how long a new member of its name waits for it, and how often it looks.
-const (
-	leftWait = 5 * time.Second
-	leftLook = 50 * time.Millisecond
-)
+// leftWait is how long a new member waits for an earlier one of its name: the process that leads takes a member that has
+// left off the registry a moment after that is on record.
+const leftWait = 5 * time.Second
 
 // hadLeft reports whether a member of this name was here and has left.
 func hadLeft(s *operator.State, name protocol.MemberName) bool {

@@ -65,7 +65,7 @@ func (o Operator) Return(ctx context.Context, s *operator.State, m *control.Memb
 
 // denyAgain makes the denials that were for an earlier instance alone those of a new one.
 func (o Operator) denyAgain(ctx context.Context, s *operator.State, was, now record.Instance) error {
-	rules, hosts := deniedTo(s, was)
+	rules, hosts := deniedTo(s, was, now)
 	if len(rules)+len(hosts) == 0 {
 		return nil
 	}
@@ -76,15 +76,7 @@ func (o Operator) denyAgain(ctx context.Context, s *operator.State, was, now rec
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		set := s.Lead.Policy
 		set.Undoes = nil
-		set.Rules, set.Hosts = slices.Clone(set.Rules), slices.Clone(set.Hosts)
-		for _, r := range rules {
-			r.Instance, r.From = now, nil
-			set.Rules = append(set.Rules, r)
-		}
-		for _, h := range hosts {
-			h.Instance, h.From = now, nil
-			set.Hosts = append(set.Hosts, h)
-		}
+		set.Rules, set.Hosts = slices.Concat(set.Rules, rules), slices.Concat(set.Hosts, hosts)
 		return s.Lead.SetPolicy(set, o.Writer(), mint)
 	})
 	return err
@@ -111,8 +103,8 @@ func (o Operator) keptTree(ctx context.Context, s *operator.State, as *former, t
 	return as.Worktree, nil
 }
 
-// deniedTo returns the denials that were for one member alone when it left. They only forbid.
-func deniedTo(s *operator.State, i record.Instance) (rules []record.Scoped, hosts []record.HostGrant) {
+// deniedTo returns the denials that were for one member alone when it left, as those of another instance. They only forbid.
+func deniedTo(s *operator.State, i, now record.Instance) (rules []record.Scoped, hosts []record.HostGrant) {
 	var set record.PolicySet
 	over := false
 	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) {
@@ -128,11 +120,13 @@ func deniedTo(s *operator.State, i record.Instance) (rules []record.Scoped, host
 	})
 	for _, r := range set.Rules {
 		if r.Deny && r.Instance == i {
+			r.Instance, r.From = now, nil
 			rules = append(rules, r)
 		}
 	}
 	for _, h := range set.Hosts {
 		if h.Deny && h.Instance == i {
+			h.Instance, h.From = now, nil
 			hosts = append(hosts, h)
 		}
 	}

@@ -72,10 +72,10 @@ func lookAtAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend
 	if err != nil {
 		return &operator.Error{Kind: operator.Failed, Op: "doctor agent", Msg: err.Error()}
 	}
-	if err := a.Give(view.StandingDocument{Standing: s, OK: s.OK()}, view.StandingPage(s)); err != nil {
+	if err := a.Give(s, view.StandingPage(s)); err != nil {
 		return err
 	}
-	if !s.OK() {
+	if !s.OK {
 		return app.ExitError(app.ExitFailed)
 	}
 	return nil
@@ -99,10 +99,10 @@ func checkAgent(ctx context.Context, a *app.App, m teamfile.FileMember, backend 
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := a.Give(view.Agent(t), view.AgentPage(t)); err != nil {
+	if err := a.Give(t, view.AgentPage(t)); err != nil {
 		return err
 	}
-	if !t.OK() {
+	if !t.OK {
 		a.Talk("the journals of the check are in %s", dir)
 		return app.ExitError(app.ExitFailed)
 	}

@@ -9,12 +9,6 @@ import (
 	"waggle/operator/agentcheck"
 )
 
-// StandingDocument is how an agent stands on this machine.
-type StandingDocument struct {
-	*agentcheck.Standing
-	OK bool `json:"ok"`
-}
-
 // StandingPage has the four lines of it: version, login, gated, not gated.
 func StandingPage(s *agentcheck.Standing) (p page.Page) {
 	p.Line(page.Plain("agent "), page.Strong(s.Agent))
@@ -55,19 +49,6 @@ func StandingPage(s *agentcheck.Standing) (p page.Page) {
 		}
 	}
 	return p
-}
-
-// AgentDocument is the conformance table of an agent.
-type AgentDocument struct {
-	Agent   string           `json:"agent"`
-	Version string           `json:"version"` // of the program behind it; "": none
-	OK      bool             `json:"ok"`
-	Lines   []agentcheck.Row `json:"lines"`
-}
-
-// Agent is the document of a conformance table.
-func Agent(t *agentcheck.Table) AgentDocument {
-	return AgentDocument{t.Agent, t.Version, t.OK(), t.Rows}
 }
 
 // AgentPage has a line for each of the table.
