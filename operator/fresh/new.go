@@ -271,7 +271,7 @@ func (o Operator) add(ctx context.Context, s *operator.State, st *Started, w Wan
 	}
 	if _, own, err := o.ownFile(ctx, s.Team); err != nil {
 		return err
-	} else if !own && !m.Worktree && m.Mode == "" && s.Lead.Policy.Policy.Mode == policy.ModeAcceptEdits {
+	} else if own == nil && !m.Worktree && m.Mode == "" && s.Lead.Policy.Policy.Mode == policy.ModeAcceptEdits {
 		m.Mode = policy.ModeDefault // nobody looks at its edits before they are in the person's directory
 	}
 	m.AtOnce = atOnce(s, opt)

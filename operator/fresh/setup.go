@@ -46,8 +46,8 @@ func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if own && opt.File == "" {
-		if o.changed(s) {
+	if own != nil && opt.File == "" {
+		if now, err := teamfile.ReadFile(own.Path); err == nil && !own.Prepare.Equal(now.Prepare) {
 			opt.Note(operator.Note{What: "note:", Text: "the team file has changed since the team was brought up: worktrees get what it said then"})
 		}
 		return nil, nil, included, nil
@@ -76,29 +76,22 @@ func (o Operator) preparation(ctx context.Context, top string, opt Options) (p *
 	return &made, f.Check, included, nil
 }
 
-// ownFile reports a team that is up and was brought up from a team file.
-func (o Operator) ownFile(ctx context.Context, name protocol.TeamName) (s *operator.State, own bool, err error) {
+// ownFile is the team file that a team that is up was brought up from, nil for none.
+func (o Operator) ownFile(ctx context.Context, name protocol.TeamName) (s *operator.State, own *teamfile.File, err error) {
 	if name == "" {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	if s, err = o.Open(ctx, name, operator.Act); err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	if _, err := os.Lstat(s.Dir.TeamFile()); errors.Is(err, fs.ErrNotExist) {
-		return s, false, nil
+		return s, nil, nil
 	}
-	f, err := supervise.Of(o.Operator).Accepted(s)
-	return s, err == nil && filepath.Base(f.Path) != NoFile, err
-}
-
-// changed reports a team whose file says something else about worktrees than when it was brought up.
-func (o Operator) changed(s *operator.State) bool {
-	f, err := supervise.Of(o.Operator).Accepted(s)
-	if err != nil {
-		return false
+	own, err = supervise.Of(o.Operator).Accepted(s)
+	if err != nil || filepath.Base(own.Path) == NoFile {
+		return s, nil, err
 	}
-	now, err := teamfile.ReadFile(f.Path)
-	return err == nil && !f.Prepare.Equal(now.Prepare)
+	return s, own, nil
 }
 
 // fileOf reads the team file that is named, or the waggle.yaml in the directory or its nearest parent
