@@ -137,10 +137,8 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, atomicfile.ErrTooLarge) {
 		return "", err
 	}
-	if err == nil {
-		if cfg.LeadSessionID != "" && operator.UIDOf(cfg) != s.Dir.UID {
-			return "", &operator.Error{Kind: operator.Refused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
-		}
+	if err == nil && cfg.LeadSessionID != "" && operator.UIDOf(cfg) != s.Dir.UID {
+		return "", &operator.Error{Kind: operator.Refused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
 	}
 	return place, reg.MoveTo(ctx, place, tasks)
 }

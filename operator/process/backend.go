@@ -211,7 +211,7 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 	if m, ok := s.Lead.ByInstance(i); ok && m.Agent == claude.Kind && teamfile.InPane(word) {
 		run.Pane = filepath.Join(o.Root.MemberDir(s.Team, name), "worker.log")
 	}
-	spec := spawn.Spec{Argv: run.Argv(o.Self), Dir: cwd, Env: o.memberEnviron(s, i), Log: log, Title: string(name), Color: tmuxColor(color)}
+	spec := spawn.Spec{Argv: run.Argv(o.Self), Dir: cwd, Env: o.memberEnviron(s, i), Log: log, Title: string(name), Color: tmuxColors[color]}
 	if l == nil {
 		p, err = b.Start(ctx, spec)
 	} else {
@@ -337,20 +337,9 @@ func (o Operator) Await(ctx context.Context, limit time.Duration, cond func() bo
 	return true
 }
 
-// tmuxColor returns a member's colour as tmux names it.
-func tmuxColor(color string) string {
-	switch color {
-	case "purple":
-		return "magenta"
-	case "orange":
-		return "colour208"
-	case "pink":
-		return "colour213"
-	case "red", "green", "yellow", "blue", "magenta", "cyan":
-		return color
-	}
-	return ""
-}
+// tmuxColors are the colours of members as tmux names them.
+var tmuxColors = map[string]string{"red": "red", "green": "green", "yellow": "yellow", "blue": "blue", "magenta": "magenta", "cyan": "cyan",
+	"purple": "magenta", "orange": "colour208", "pink": "colour213"}
 
 // recordWait is how long a started process may take to write its record.
 const recordWait = 5 * time.Second

@@ -19,7 +19,7 @@ var ExitOf = exitOf
 var (
 	EndOf      = endOf
 	Obstructed = obstructed
-	TmuxColor  = tmuxColor
+	TmuxColor  = func(color string) string { return tmuxColors[color] }
 	Program    = program
 	NotOurs    = notOurs
 	TreeError  = worktreeError

@@ -113,7 +113,7 @@ func (o Operator) Adopt(ctx context.Context, name protocol.TeamName, ao AdoptOpt
 		if free {
 			return nil, vacant(s, as.Name)
 		}
-		return o.takeOver(s, ao, e, id)
+		return o.takeOver(s, as.Name, ao, e, id)
 	})
 	if err != nil && free {
 		reg, oerr := team.Open(o.Root, name, team.Options{})

@@ -80,8 +80,8 @@ func (o Operator) fits(s *operator.State, ao AdoptOptions, c claims, e *team.Mem
 }
 
 // takeOver drafts that the process takes the place of the member of an entry that has no living owner.
-func (o Operator) takeOver(s *operator.State, ao AdoptOptions, e *team.Member, id spawn.Identity) ([]journal.Draft, error) {
-	m, ok := s.Lead.Member(ao.As)
+func (o Operator) takeOver(s *operator.State, name protocol.MemberName, ao AdoptOptions, e *team.Member, id spawn.Identity) ([]journal.Draft, error) {
+	m, ok := s.Lead.Member(name)
 	if !ok || m.Left != nil {
 		return nil, nil
 	}
