@@ -10,7 +10,12 @@ import (
 )
 
 // FileChange is the change of one file. A binary file has no lines.
-type FileChange = worktree.FileChange
+type FileChange struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary"`
+}
 
 // Diff is what a member changed since its worktree was made.
 type Diff struct {
@@ -74,8 +79,12 @@ func (w *work) diffTurn(ctx context.Context, turn int) (*Diff, error) {
 
 // of is a difference of the member.
 func (w *work) of(got worktree.Difference) *Diff {
-	return &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: append([]FileChange{}, got.Files...),
+	d := &Diff{Team: string(w.s.Team), Member: w.name(), Branch: w.tree.Branch, Path: w.tree.Path, Base: got.Base, Head: got.Head, Files: []FileChange{},
 		Uncommitted: []string{}, Text: strings.ToValidUTF8(got.Text, "\uFFFD"), More: got.More}
+	for _, f := range got.Files {
+		d.Files = append(d.Files, FileChange(f))
+	}
+	return d
 }
 
 func (w *work) diff(ctx context.Context, op string) (*Diff, error) {

@@ -20,13 +20,13 @@ import (
 )
 
 // How is how commits come into a branch.
-type How = worktree.How
+type How string
 
 // The ways to merge.
 const (
-	HowMerge  = worktree.HowMerge
-	HowSquash = worktree.HowSquash
-	HowRebase = worktree.HowRebase
+	HowMerge  How = "merge"
+	HowSquash How = "squash"
+	HowRebase How = "rebase"
 )
 
 // Confine wraps a command for the sandbox of a directory; the function that it returns ends the sandbox.
@@ -131,7 +131,7 @@ func (o Operator) merge(ctx context.Context, w *work, check Checked, into worktr
 			err = o.refuse(ctx, w, m.Into, err)
 		}
 	}()
-	mg := worktree.Merging{Tree: w.tree, Member: w.name(), Into: m.Into, How: mo.How, Keep: mo.Keep, Text: mo.Message, At: o.Minter.Now(),
+	mg := worktree.Merging{Tree: w.tree, Member: w.name(), Into: m.Into, How: worktree.How(mo.How), Keep: mo.Keep, Text: mo.Message, At: o.Minter.Now(),
 		Commit: w.about(), Merge: fmt.Sprintf("Merge %s: %s\n", w.tree.Branch, w.subject())}
 	if mo.How == HowSquash {
 		mg.Merge = w.about()
@@ -205,7 +205,7 @@ func (o Operator) ContinueMerge(ctx context.Context, of, member string, mo Merge
 	if i, err = w.store.Continue(ctx, w.tree); err != nil {
 		return nil, w.explained(op, err)
 	}
-	mo.Into, mo.How, mo.Keep, mo.Message = i.Into, i.How, i.Keep, i.Text
+	mo.Into, mo.How, mo.Keep, mo.Message = i.Into, How(i.How), i.Keep, i.Text
 	if !i.Settling() {
 		check, err := o.checkOf(w)
 		if err != nil {

@@ -25,10 +25,10 @@ type Difference struct {
 
 // FileChange is the change of one file. A binary file has no lines.
 type FileChange struct {
-	Path    string `json:"path"`
-	Added   int    `json:"added"`
-	Deleted int    `json:"deleted"`
-	Binary  bool   `json:"binary"`
+	Path    string
+	Added   int
+	Deleted int
+	Binary  bool
 }
 
 // diffArgs are the arguments of every diff: the output does not depend on the settings of a user.
