@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"

@@ -128,7 +128,7 @@ func TestTenAsks(t *testing.T) {
 
 // listed reports whether a request is in the list that pending shows.
 func (w *world) listed(handle string) bool {
-	for _, row := range w.store.List(w.H.Config, session.Processes()).Rows {
+	for _, row := range w.store.List(w.H.Config, session.Looking(nil)).Rows {
 		for _, r := range row.Open {
 			if r.Handle == handle {
 				return true
