@@ -152,7 +152,7 @@ func TestAnswerCost(t *testing.T) {
 		r := d.open("cost")
 		one, err := d.store.Open("cost")
 		testenv.Must(t, err)
-		live := session.Processes()
+		live := session.Looking(nil)
 		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, session.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
 		began := time.Now()
 		if err != nil || !out.Changed {

@@ -158,7 +158,7 @@ func TestKilledSession(t *testing.T) {
 		s.Kill()
 		killed := time.Now()
 		claudetest.Until(w.T, func() string { return "the session is listed on" }, func() bool {
-			return len(w.store.List(w.H.Config, session.Processes()).Rows) == 0
+			return len(w.store.List(w.H.Config, session.Looking(nil)).Rows) == 0
 		})
 		testenv.Within(t, "the row of a killed session", time.Since(killed), soon)
 		w.refused("session has ended", "approve", r.Handle)
