@@ -136,7 +136,9 @@ func (p *player) breaks(ctx context.Context, cannot string, play func()) {
 		return
 	}
 	p.ready(ctx)
-	p.conversing(ctx)
+	if p.at != UserHook { // a hook is read as a session begins; what is broken later is broken in one that runs
+		p.conversing(ctx)
+	}
 	var mend func() error
 	p.do(func() (err error) { mend, err = p.role.Break(p.at, p.cwd); return err })
 	if p.err != nil {
