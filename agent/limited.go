@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limited is the error of a turn that was cut short by the agent's account, whose usage limit is reached, or
 // by its service, which is overloaded or out of reach. The turn is not over: the member is limited until that
@@ -14,10 +17,7 @@ type Limited struct {
 }
 
 func (e *Limited) Error() string {
-	s := e.Reason
-	if s == "" {
-		s = "a usage limit is reached"
-	}
+	s := cmp.Or(e.Reason, "a usage limit is reached")
 	if !e.Until.IsZero() {
 		s += ", until " + e.Until.UTC().Format(time.RFC3339)
 	}

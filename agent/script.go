@@ -223,11 +223,7 @@ func (a *scriptAgent) turn(ctx context.Context, h Host, steps []Step, t *Task, s
 func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 	switch {
 	case s.Say != nil:
-		to := s.Say.To
-		if to == "" {
-			to = "team-lead"
-		}
-		return nil, h.Say(ctx, to, s.Say.Text, s.Say.Summary)
+		return nil, h.Say(ctx, cmp.Or(s.Say.To, string(protocol.Lead)), s.Say.Text, s.Say.Summary)
 	case s.Tool != nil:
 		return s.Tool.play(ctx, h, t)
 	case s.Plan != nil:

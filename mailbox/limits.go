@@ -110,14 +110,16 @@ func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []pro
 			return nil, err
 		}
 	}
-	if err := exceeds("", amount{all.count, all.bytes, 0}, limit{"Count", int64(l.Count)}, limit{"Bytes", l.Bytes}, limit{}); err != nil {
-		return read, err
-	}
+	over := []LimitError{{"Count", "", all.count, int64(l.Count)}, {"Bytes", "", all.bytes, l.Bytes}}
 	for _, e := range entries { // in their order, so that the same one is named
 		if a := by[e.From]; a != nil {
-			if err := exceeds(e.From, *a, limit{"SenderCount", int64(l.SenderCount)}, limit{"SenderBytes", l.SenderBytes}, limit{"Rate", int64(l.Rate)}); err != nil {
-				return read, err
-			}
+			over = append(over, LimitError{"SenderCount", e.From, a.count, int64(l.SenderCount)}, LimitError{"SenderBytes", e.From, a.bytes, l.SenderBytes},
+				LimitError{"Rate", e.From, a.lately, int64(l.Rate)})
+		}
+	}
+	for _, e := range over {
+		if e.Max > 0 && e.Have > e.Max {
+			return read, &e
 		}
 	}
 	return read, nil
@@ -163,21 +165,4 @@ func count(f format, v atomicfile.View, last *contents, since string, each func(
 		}
 	}
 	return c, nil
-}
-
-type limit struct {
-	what string
-	max  int64
-}
-
-func exceeds(sender string, a amount, count, bytes, rate limit) error {
-	for _, c := range []struct {
-		limit
-		have int64
-	}{{count, a.count}, {bytes, a.bytes}, {rate, a.lately}} {
-		if c.max > 0 && c.have > c.max {
-			return &LimitError{What: c.what, Sender: sender, Have: c.have, Max: c.max}
-		}
-	}
-	return nil
 }

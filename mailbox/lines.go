@@ -115,21 +115,18 @@ func (lineFormat) without(c *contents, remove []bool, flags []atomicfile.Splice)
 	if !slices.Contains(remove, false) && c.array.torn < 0 {
 		return []atomicfile.Splice{{Delete: int64(len(c.data))}}
 	}
-	list := flags
-	for i := 0; i < len(remove); {
-		if !remove[i] {
-			i++
+	list, end := flags, -1
+	for i, gone := range remove {
+		if !gone {
 			continue
 		}
 		from, to := c.line(i)
-		for i++; i < len(remove) && remove[i]; i++ {
-			next, end := c.line(i)
-			if next != to {
-				break
-			}
-			to = end
+		if from == end { // right behind the one before
+			list[len(list)-1].Delete += int64(to - from)
+		} else {
+			list = append(list, atomicfile.Splice{Offset: int64(from), Delete: int64(to - from)})
 		}
-		list = append(list, atomicfile.Splice{Offset: int64(from), Delete: int64(to - from)})
+		end = to
 	}
 	slices.SortFunc(list, func(a, b atomicfile.Splice) int { return int(a.Offset - b.Offset) })
 	return list

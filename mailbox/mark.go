@@ -11,14 +11,14 @@ import (
 func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Splice {
 	wanted := set(ids)
 	mark := make([]bool, len(c.entries))
-	unmarked := map[string]bool{} // hashes of which an entry stays unread
-	for i := range c.entries {
-		e := &c.entries[i]
+	marked, unmarked := map[string]bool{}, map[string]bool{} // hashes of which an entry is marked, or stays unread
+	for i, e := range c.entries {
 		if e.ID.Hash == "" {
 			continue // not decoded: none of equal content is wanted
 		}
-		mark[i] = wanted[e.ID]
-		if !mark[i] && c.array.elems[i].read != readTrue {
+		if mark[i] = wanted[e.ID]; mark[i] {
+			marked[e.ID.Hash] = true
+		} else if c.array.elems[i].read != readTrue {
 			unmarked[e.ID.Hash] = true
 		}
 	}
@@ -28,17 +28,9 @@ func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Spli
 	// An entry with an unread twin is marked and stays: the twin would get its
 	// occurrence number, and be taken for what was done already. It goes with the
 	// last of them.
-	gone := map[string]bool{}
-	for i := range c.entries {
-		e := &c.entries[i]
-		if mark[i] && !unmarked[e.ID.Hash] {
-			gone[e.ID.Hash] = true
-		}
-	}
 	remove := make([]bool, len(mark))
-	for i := range c.entries {
-		e := &c.entries[i]
-		remove[i] = e.ID.Hash != "" && gone[e.ID.Hash]
+	for i, e := range c.entries {
+		remove[i] = marked[e.ID.Hash] && !unmarked[e.ID.Hash]
 		mark[i] = mark[i] && !remove[i]
 	}
 	return f.without(c, remove, c.flag(mark))
@@ -97,23 +89,20 @@ func (arrayFormat) without(c *contents, remove []bool, flags []atomicfile.Splice
 		return []atomicfile.Splice{{Delete: int64(len(c.data)), Insert: []byte(emptyArray)}}
 	}
 	list := flags
-	kept := -1 // the last element that stays
-	for i := 0; i < len(remove); {
+	for i := 0; i < len(remove); i++ {
 		if !remove[i] {
-			kept = i
-			i++
 			continue
 		}
 		run := i
-		for i < len(remove) && remove[i] {
+		for i+1 < len(remove) && remove[i+1] {
 			i++
 		}
 		// A run goes with the separator before it, the first with the one behind.
 		from, to := c.array.elems[run].start, 0
-		if kept >= 0 {
-			from, to = c.array.elems[kept].end, c.array.elems[i-1].end
+		if run > 0 {
+			from, to = c.array.elems[run-1].end, c.array.elems[i].end
 		} else {
-			to = c.array.elems[i].start
+			to = c.array.elems[i+1].start
 		}
 		list = append(list, atomicfile.Splice{Offset: int64(from), Delete: int64(to - from)})
 	}

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,11 +62,7 @@ func (m *memory) edit(ctx context.Context, op string, change func(memView) ([]at
 		return err
 	}
 	data := atomicfile.Apply(m.data, splices)
-	limit := m.o.MaxSize
-	if limit <= 0 {
-		limit = atomicfile.DefaultMaxSize
-	}
-	if int64(len(data)) > limit {
+	if limit := cmp.Or(max(m.o.MaxSize, 0), atomicfile.DefaultMaxSize); int64(len(data)) > limit {
 		return fmt.Errorf("%s: %w: %d bytes, at most %d are allowed", op, ErrTooLarge, len(data), limit)
 	}
 	a, err := arrayFormat{}.scan(data, m.last)

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +19,7 @@ type Archive struct {
 	Over int64  // rotate when the mailbox is larger than this; 0 means 1 MiB
 }
 
-const defaultOver = 1 << 20
-
-func (a Archive) over() int64 {
-	if a.Over <= 0 {
-		return defaultOver
-	}
-	return a.Over
-}
+func (a Archive) over() int64 { return cmp.Or(max(a.Over, 0), 1<<20) }
 
 // rotate moves read entries into a new file of the archive when there are enough of them. The copy
 // is flushed before the mailbox is published without them. A process that is killed in between

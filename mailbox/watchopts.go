@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -14,12 +15,7 @@ type WatchOptions struct {
 	Fell func(error)
 }
 
-func (o WatchOptions) interval() time.Duration {
-	if o.Interval <= 0 {
-		return 2 * time.Second
-	}
-	return o.Interval
-}
+func (o WatchOptions) interval() time.Duration { return cmp.Or(max(o.Interval, 0), 2*time.Second) }
 
 // match excludes locks, temporary files and everything else that is not mail: a watcher must not be
 // woken by its own lock.
