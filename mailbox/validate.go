@@ -11,10 +11,21 @@ import (
 )
 
 // Problem is one violation that Validate or ValidateLines found.
-type Problem = jsonobj.Fault
+type Problem struct {
+	Pointer string // RFC 6901, of the wrong value or of the place where it is missing
+	Message string
+}
+
+func (p Problem) String() string { return jsonobj.Fault(p).String() }
 
 // problems are the first maxProblems violations.
-func problems(c jsonobj.Checker) []Problem { return c.Faults[:min(len(c.Faults), maxProblems)] }
+func problems(c jsonobj.Checker) []Problem {
+	var list []Problem
+	for _, f := range c.Faults[:min(len(c.Faults), maxProblems)] {
+		list = append(list, Problem(f))
+	}
+	return list
+}
 
 // maxProblems bounds the problems that are reported for one file.
 const maxProblems = 1000
