@@ -112,11 +112,12 @@ func (f *faulty) hinted(args []string, line string, way [][]string) {
 	}
 	code, out, took := f.waggle(args...)
 	f.n++
-	// A command that reads something broken may end with exit code 1.
-	looks := slices.Contains([]string{"audit", "doctor", "gc", "status", "why", "log"}, args[0])
+	// A command that reads something broken may end with exit code 1. Repair shows it, ends with 3, and says what is next.
+	looks := code == 1 && slices.Contains([]string{"audit", "doctor", "gc", "status", "why", "log"}, args[0]) ||
+		code == 3 && args[0] == "repair" && strings.Contains(out, "next:")
 	f.within(args, took)
 	switch {
-	case code == 2, code != 0 && !(looks && code == 1) && !strings.Contains(out, "hint:"):
+	case code == 2, code != 0 && !looks && !strings.Contains(out, "hint:"):
 		f.wrong("%s: %s: waggle %s: exit %d after %v: %s", f.cell, line, told, code, took.Round(time.Millisecond), tailOf(out))
 	case code != 0:
 		f.follow(out, append(slices.Clone(way), args)...)
