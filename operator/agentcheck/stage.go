@@ -111,7 +111,7 @@ func (st *stage) enter(ctx context.Context, sc scene) (*player, error) {
 	if m.Backend = st.c.o.Backend; p.role.Connect != nil {
 		m.Backend = operator.BackendMCP
 	}
-	if _, p.instance, err = teams.Of(st.op).Join(ctx, st.s, m, false); err != nil {
+	if _, p.instance, err = teams.Of(st.op).Join(ctx, st.s, m); err != nil {
 		return p, err
 	}
 	if err := st.l.Refresh(ctx); err != nil {

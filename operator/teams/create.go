@@ -119,13 +119,12 @@ func (o Operator) halfMade(ctx context.Context, name protocol.TeamName) (*operat
 
 // Join registers a member and gives it an instance. The joined record is the membership; the
 // registry entry is for other programs.
-func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, record.Instance, error) {
-	return o.join(ctx, s, m, joining{dedupe: dedupe})
+func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember) (team.Member, record.Instance, error) {
+	return o.join(ctx, s, m, joining{})
 }
 
 // joining is how a member joins.
 type joining struct {
-	dedupe  bool
 	channel string  // by what, when the operator did not make it
 	as      *former // that it goes on as; nil: it is new
 }
@@ -140,29 +139,29 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		return team.Member{}, "", err
 	}
 	i = record.Instance(id)
-	if err := vacant(s, m.Name); err != nil && !by.dedupe {
+	if err := vacant(s, m.Name); err != nil {
 		return team.Member{}, "", err
+	}
+	if m.Sandbox == nil { // made beside the team file: the team's block holds for it, too
+		if m.Sandbox, err = o.sandboxOf(s); err != nil {
+			return team.Member{}, "", err
+		}
 	}
 	enter := mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
 		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata})
 	process.Of(o.Operator).Await(ctx, leftWait, func() bool {
-		added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, by.dedupe)
+		added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, enter, false)
 		return !errors.Is(err, team.ErrTaken) || !hadLeft(s, m.Name)
 	})
 	if err != nil {
 		return team.Member{}, "", errors.Join(err, ctx.Err())
 	}
 	var tree *record.Worktree
-	if m.Sandbox == nil { // made beside the team file: the team's block holds for it, too
-		if m.Sandbox, err = o.sandboxOf(s); err != nil {
-			return team.Member{}, "", err
-		}
-	}
-	defer func(name protocol.MemberName, i record.Instance) {
+	defer func(i record.Instance) {
 		if err != nil {
-			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree, by.as))
+			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, m.Name, i, tree, by.as))
 		}
-	}(added.Name, i)
+	}(i)
 	if by.as == nil { // log and artifacts of an earlier member of the name do not belong to this one
 		if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
 			return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)

@@ -90,12 +90,8 @@ func TestJoin(t *testing.T) {
 	if e, ok := cfg.Member("ann"); !ok || e.AgentType != "reviewer" || e.Prompt != "you review" || e.Color != "red" || e.Cwd != "/" {
 		t.Errorf("in the registry: %+v", e)
 	}
-	_, _, err = teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "Ann", Agent: "exec"}, false)
+	_, _, err = teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "Ann", Agent: "exec"})
 	operatortest.Fails(t, err, operator.Refused, "the name is taken: ann is a member")
-	added, j, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec"}, true)
-	if err != nil || added.Name == "ann" || j == i {
-		t.Errorf("%+v, %v", added, err)
-	}
 	// The artifacts of an earlier member of a name do not become those of the next one.
 	write(t, op.Root.MemberDir("api", "ann")+"/artifacts/a.txt", "a")
 	testenv.Must(t, teams.Of(op).Remove(t.Context(), "api", "ann"))
@@ -129,7 +125,7 @@ func TestJoinAfterLeft(t *testing.T) {
 		}
 		return now()
 	}
-	added, j, err := teams.Of(late).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec"}, false)
+	added, j, err := teams.Of(late).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec"})
 	if err != nil || added.Name != "ann" || j == i {
 		t.Errorf("%+v, %v", added, err)
 	}

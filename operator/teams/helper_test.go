@@ -24,7 +24,7 @@ const abroad protocol.TeamName = "session-1a2b3c4d"
 func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Instance {
 	t.Helper()
 	m.Agent = "exec"
-	added, i, err := teams.Of(r.Op).Join(t.Context(), r.State(), m, false)
+	added, i, err := teams.Of(r.Op).Join(t.Context(), r.State(), m)
 	if err != nil || added.Name != m.Name {
 		t.Fatalf("%+v, %v", added, err)
 	}

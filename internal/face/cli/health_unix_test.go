@@ -352,7 +352,7 @@ members:
 func TestCrashBeforeReady(t *testing.T) {
 	r := newRig(t, "team: early\nmembers: [{name: bob, agent: exec}]\ntasks: [{subject: none, owner: bob, instructions: \"true\"}]\n")
 	ctx := t.Context()
-	_, i, err := teams.Of(r.op).Join(ctx, r.state, teamfile.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
+	_, i, err := teams.Of(r.op).Join(ctx, r.state, teamfile.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess})
 	testenv.Must(t, err)
 	testenv.Must(t, r.lead.Refresh(ctx))
 	w := &ward{t: t, op: r.op, team: "early", seen: &tally{}}

@@ -68,7 +68,7 @@ func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 
 func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker {
 	c.t.Helper()
-	m, inst, err := teams.Of(c.op).Join(ctx, c.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"}, false)
+	m, inst, err := teams.Of(c.op).Join(ctx, c.s, teamfile.FileMember{Name: protocol.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"})
 	testenv.Must(c.t, err)
 	a := &asker{w: control.NewWorker(nil), writer: journal.Writer{Instance: string(inst), Epoch: 1, PID: id.PID}}
 	draft := func(kind string, body any) func() ([]journal.Draft, error) {

@@ -133,7 +133,7 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	}
 	t.Cleanup(r.close)
 	for _, m := range r.file.Members {
-		_, i, err := teams.Of(r.op).Join(ctx, r.state, m, false)
+		_, i, err := teams.Of(r.op).Join(ctx, r.state, m)
 		testenv.Must(t, err)
 		r.inst[m.Name] = i
 		testenv.Must(t, r.lead.Refresh(ctx))

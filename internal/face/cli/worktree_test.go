@@ -123,7 +123,7 @@ func bobsForest(t *testing.T) (*forest, *teamfile.File, *operator.State) {
 // fails before it takes anything, and its output and its task.State say so.
 func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f, file, s := bobsForest(t)
-	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
+	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0])
 	testenv.Must(t, err)
 	start := func(dir string, env ...string) string {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 	testenv.Must(t, err)
 	r := &rig{t: t, op: f.op, file: file, state: s, lead: lead}
 	t.Cleanup(r.close)
-	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
+	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0])
 	testenv.Must(t, err)
 	testenv.Must(t, r.lead.Refresh(t.Context()))
 	f.git("-C", added.WorktreePath, "commit", "--quiet", "--allow-empty", "--message", "mine")
@@ -205,7 +205,7 @@ func TestJoinFails(t *testing.T) {
 		{noPlace, file.Members[0], "no place"},
 		{f.op, elsewhere, "not in a git repository"},
 	} {
-		_, _, err := teams.Of(c.op).Join(t.Context(), s, c.m, false)
+		_, _, err := teams.Of(c.op).Join(t.Context(), s, c.m)
 		var oe *operator.Error
 		if !errors.As(err, &oe) || !strings.Contains(oe.Error(), c.says) || oe.Advice == "" {
 			t.Errorf("%v", err)
@@ -221,7 +221,7 @@ func TestJoinFails(t *testing.T) {
 	if out := f.git("worktree", "list"); strings.Contains(out, "\n") {
 		t.Errorf("worktrees:\n%s", out)
 	}
-	if _, _, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false); err != nil {
+	if _, _, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0]); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -123,7 +123,7 @@ type play struct {
 func (p *play) all(ctx context.Context) error {
 	for _, m := range p.f.Members {
 		m.Backend = operator.BackendProcess // the tour shows processes, one a member
-		_, i, err := teams.Of(p.op).Join(ctx, p.s, m, false)
+		_, i, err := teams.Of(p.op).Join(ctx, p.s, m)
 		if err != nil {
 			return err
 		}

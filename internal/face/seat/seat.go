@@ -28,7 +28,7 @@ func (o Operator) Add(ctx context.Context, name protocol.TeamName, m teamfile.Fi
 		return team.Member{}, err
 	}
 	m.Agent, m.Backend, m.Spec, m.Restart = agent.KindMCP, operator.BackendMCP, nil, nil
-	added, _, err := teams.Of(o.Operator).Join(ctx, s, m, false)
+	added, _, err := teams.Of(o.Operator).Join(ctx, s, m)
 	return added, err
 }
 

@@ -79,7 +79,7 @@ func (r *Rig) Enlist(s *operator.State, name protocol.MemberName, change ...func
 	for _, f := range change {
 		f(&m)
 	}
-	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), s, m, false); err != nil {
+	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), s, m); err != nil {
 		r.T.Fatal(err)
 	}
 	jm, _ := s.Lead.Member(name)
