@@ -387,7 +387,7 @@ func (o Operator) recruit(ctx context.Context, s *operator.State, m supervise.Ne
 			return nil, err
 		}
 		m.Name = w.named(base, taken)
-		sp, err := supervise.Of(o.Operator).Recruit(ctx, s.Team, m, false)
+		sp, err := supervise.Of(o.Operator).Spawn(ctx, s.Team, m, nil)
 		if !errors.Is(err, team.ErrTaken) || m.Name == w.Name || tried[strings.ToLower(string(m.Name))] {
 			return sp, err
 		}

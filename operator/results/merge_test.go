@@ -81,7 +81,7 @@ func (m *made) member(name protocol.MemberName, change ...func(*teamfile.FileMem
 	if err != nil || !held {
 		m.t.Fatal(held, err)
 	}
-	sp, err := supervise.Of(m.op).Recruit(m.t.Context(), "api", nm, false)
+	sp, err := supervise.Of(m.op).Spawn(m.t.Context(), "api", nm, nil)
 	testenv.Must(m.t, err)
 	testenv.Must(m.t, release())
 	return sp.Worktree.Path

@@ -49,7 +49,7 @@ func TestSpawnWithPrompt(t *testing.T) {
 	k := keep(t, op, head, supervise.LeadOptions{})
 	said := &operatortest.Heard{}
 	sp, err := supervise.Of(op).Spawn(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: "bob", Agent: "puppet", Backend: "elsewhere", Cwd: t.TempDir()}, Prompt: "say hello\nto all"},
-		supervise.LeadOptions{Note: said.Note, Accept: true})
+		&supervise.LeadOptions{Note: said.Note, Accept: true})
 	testenv.Must(t, err)
 	if sp.Team != "api" || sp.Name != "bob" || sp.PID != os.Getpid() || sp.Ready == nil || sp.Task == "" || sp.Backend != "elsewhere" || said.Of("started", "elsewhere") != 1 || said.Of("ready", "") != 1 {
 		t.Errorf("%+v, told %+v", sp, said.All())

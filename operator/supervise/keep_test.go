@@ -150,7 +150,7 @@ func TestSpawn(t *testing.T) {
 	k := keep(t, op, head, supervise.LeadOptions{})
 	su := supervise.Of(op)
 	bob := teamfile.FileMember{Name: "bob", Agent: "exec", Backend: "elsewhere", Cwd: t.TempDir()}
-	_, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it\nwell"}, supervise.LeadOptions{})
+	_, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it\nwell"}, &supervise.LeadOptions{})
 	if operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "its process ended before it was ready: exit status 3") {
 		t.Errorf("a member whose process ends: %v", err)
 	}
@@ -163,12 +163,12 @@ func TestSpawn(t *testing.T) {
 	if err != nil || len(list.Tasks) != 0 {
 		t.Errorf("its task stayed: %+v, %v", list, err)
 	}
-	if _, err := su.Spawn(t.Context(), "web", supervise.NewMember{FileMember: bob}, supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
+	if _, err := su.Spawn(t.Context(), "web", supervise.NewMember{FileMember: bob}, &supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("in no team: %v", err)
 	}
 	ann := bob
 	ann.Name = "ann"
-	if _, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: ann}, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
+	if _, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: ann}, &supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("of a name that is taken: %v", err)
 	}
 	k.cancel()
@@ -185,7 +185,7 @@ func TestSpawnLeavesNothing(t *testing.T) {
 	for n, failed := 1, true; failed; n++ {
 		short := op
 		short.Minter.Rand = &failing{Reader: op.Minter.Rand, at: n}
-		_, err := supervise.Of(short).Recruit(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it"}, false)
+		_, err := supervise.Of(short).Spawn(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it"}, nil)
 		if failed = err != nil; !failed {
 			if n < 4 {
 				t.Errorf("it succeeded when read %d failed", n)

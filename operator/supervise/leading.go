@@ -74,7 +74,7 @@ func (l leading) Spawn(ctx context.Context, n agent.NewMember) (name, first stri
 	if mode := s.Lead.ModeOf(lead.Instance); mode != "" && mode != s.Lead.Policy.Policy.Mode {
 		m.Mode = mode
 	}
-	sp, err := o.Spawn(ctx, l.team, NewMember{FileMember: m, Prompt: n.Prompt}, LeadOptions{})
+	sp, err := o.Spawn(ctx, l.team, NewMember{FileMember: m, Prompt: n.Prompt}, &LeadOptions{})
 	if err != nil {
 		return "", "", err
 	}

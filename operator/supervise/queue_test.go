@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	dir := t.TempDir()
 	for i, task := range []string{"wait", "fail on purpose", "say done", "say never", "wait", "say last"} {
 		name := protocol.MemberName("m" + string(rune('1'+i)))
-		sp, err := su.Recruit(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "puppet", Backend: "elsewhere", Cwd: dir, AtOnce: 1}, Prompt: task}, false)
+		sp, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: "puppet", Backend: "elsewhere", Cwd: dir, AtOnce: 1}, Prompt: task}, nil)
 		testenv.Must(t, err)
 		if sp.Queue != i {
 			t.Errorf("%s has place %d", name, sp.Queue)

@@ -45,21 +45,10 @@ type Spawned struct {
 	Prepare  *record.Preparation `json:"-"` // of that worktree; nil: it has none
 }
 
-// Spawn starts a new member of a running team. Its prompt is in its mailbox before its process
-// starts. When it does not become ready, or differs from what was asked for, it is ended again, and
-// the error has the reason.
-func (o Operator) Spawn(ctx context.Context, name protocol.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
-	return o.recruit(ctx, name, m, lo.Attended, &lo)
-}
-
-// Recruit is Spawn without the start of the process: the member has joined, and its prompt is
-// ordered. Begin starts it.
-func (o Operator) Recruit(ctx context.Context, name protocol.TeamName, m NewMember, attended bool) (*Spawned, error) {
-	return o.recruit(ctx, name, m, attended, nil)
-}
-
-// recruit joins a member, orders its prompt, and starts it where start says how.
-func (o Operator) recruit(ctx context.Context, name protocol.TeamName, m NewMember, attended bool, start *LeadOptions) (*Spawned, error) {
+// Spawn makes a new member of a running team and starts it as start says. Its prompt is in its mailbox before its
+// process starts. When it does not become ready, or differs from what was asked for, it is ended again, and the error
+// has the reason. Without start it has joined, and its prompt is ordered: Begin starts it.
+func (o Operator) Spawn(ctx context.Context, name protocol.TeamName, m NewMember, start *LeadOptions) (*Spawned, error) {
 	s, err := o.openFor(ctx, name, m)
 	if err != nil {
 		return nil, err
@@ -71,7 +60,7 @@ func (o Operator) recruit(ctx context.Context, name protocol.TeamName, m NewMemb
 	sp := &Spawned{Team: string(name)}
 	ms, err := o.raise(ctx, s, plan{
 		join: func(ctx context.Context) ([]*control.Member, error) {
-			i, err := o.enlist(ctx, s, full, attended, false)
+			i, err := o.enlist(ctx, s, full, start != nil && start.Attended, false)
 			ms, err := entered(s, i, err)
 			if err == nil {
 				sp.joined(s, ms[0])
@@ -149,7 +138,7 @@ func (sp *Spawned) joined(s *operator.State, m *control.Member) {
 	}
 }
 
-// Begin starts a member that Recruit has joined, and waits until it is ready. A member whose setup
+// Begin starts a member that Spawn has joined, and waits until it is ready. A member whose setup
 // failed stays in the team, blocked; one whose process ended is restarted by the process that leads;
 // one that differs from what was asked for is ended again.
 func (o Operator) Begin(ctx context.Context, name protocol.TeamName, member protocol.MemberName, lo LeadOptions) error {

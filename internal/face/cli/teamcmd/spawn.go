@@ -37,7 +37,7 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 				return err
 			}
 			attend(a, &l)
-			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, m, l.lo)
+			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, m, &l.lo)
 			if err != nil {
 				return err
 			}
