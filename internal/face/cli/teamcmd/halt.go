@@ -11,7 +11,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
-	"waggle/protocol"
 )
 
 // stopAll stops all work of the team that --team names, or of every team here, and with sessions of the user's own
@@ -25,42 +24,28 @@ func stopAll(ctx context.Context, a *app.App, ho process.HaltOptions, sessions b
 	if err != nil {
 		return err
 	}
-	h := halting{names: names, halted: make([]*process.Halted, len(names)), errs: make([]error, len(names))}
+	halted, errs := make([]*process.Halted, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
-	for i, name := range h.names { // side by side: none waits for the grace of another
-		all.Go(func() { h.halted[i], h.errs[i] = process.Of(op).Halt(ctx, name, ho) })
+	for i, name := range names { // side by side: none waits for the grace of another
+		all.Go(func() { halted[i], errs[i] = process.Of(op).Halt(ctx, name, ho) })
 	}
+	var doc view.HaltsDocument
+	failed := make([]error, 1)
 	if a.Flags.Team == "" || sessions {
-		h.sessions, h.problem = decide.Of(op).HaltSessions(ctx, ho.Reason, sessions)
+		doc.Sessions, failed[0] = decide.Of(op).HaltSessions(ctx, ho.Reason, sessions)
 	}
 	all.Wait()
-	if len(h.names) == 0 && len(h.sessions) == 0 && h.problem == nil {
+	if len(names) == 0 && len(doc.Sessions) == 0 && failed[0] == nil {
 		a.Talk("nothing works: there is no team and no session here")
 	}
-	return h.say(a, sessions)
-}
-
-// halting is what stop --all stops.
-type halting struct {
-	names    []protocol.TeamName
-	halted   []*process.Halted
-	errs     []error
-	sessions []decide.SessionHalt
-	problem  error
-}
-
-// say shows what became of the work. A session that goes on counts only where sessions were to be stopped.
-func (h halting) say(a *app.App, sessions bool) error {
-	doc := view.HaltsDocument{Sessions: h.sessions}
-	failed := []error{h.problem}
 	kind := operator.None
-	for i, t := range h.halted {
-		if err := h.errs[i]; err != nil {
-			failed = append(failed, fmt.Errorf("team %s is not stopped: %w", h.names[i], err))
+	for i, t := range halted {
+		if err := errs[i]; err != nil {
+			failed = append(failed, fmt.Errorf("team %s is not stopped: %w", names[i], err))
 		}
 		switch {
 		case t == nil:
-			doc.Teams = append(doc.Teams, view.HaltedDocument{Halted: &process.Halted{Team: string(h.names[i])}, Error: h.errs[i].Error()})
+			doc.Teams = append(doc.Teams, view.HaltedDocument{Halted: &process.Halted{Team: string(names[i])}, Error: errs[i].Error()})
 			continue
 		case a.Flags.JSON:
 			doc.Teams = append(doc.Teams, view.HaltedDocument{Halted: t})
@@ -71,12 +56,12 @@ func (h halting) say(a *app.App, sessions bool) error {
 			kind = k
 		}
 	}
-	for _, s := range h.sessions {
-		if sessions && s.How == decide.SessionRuns {
+	for _, s := range doc.Sessions {
+		if sessions && s.How == decide.SessionRuns { // else it does not count that one goes on
 			kind = operator.Refused
 		}
 	}
-	failed = append(failed, a.Give(doc, view.HaltedSessionsPage(h.sessions, sessions)))
+	failed = append(failed, a.Give(doc, view.HaltedSessionsPage(doc.Sessions, sessions)))
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
