@@ -7,7 +7,6 @@ import (
 
 	"waggle/control"
 	"waggle/internal/claude/session"
-	"waggle/journal"
 	"waggle/record"
 )
 
@@ -113,9 +112,6 @@ func (o Operator) unverified(ctx context.Context, s *State, from, why string) er
 	if s == nil || s.Damaged != nil {
 		return nil
 	}
-	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: from, Why: why}}}, nil
-	})
-	return err
+	return s.Put(ctx, o.Writer(), record.KindUnverified, record.Unverified{
+		Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: from, Why: why})
 }

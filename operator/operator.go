@@ -150,6 +150,12 @@ func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	return w, err
 }
 
+// Put appends one record, whatever the others are.
+func (s *State) Put(ctx context.Context, w journal.Writer, kind string, body any) error {
+	_, err := s.Journal.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
+	return err
+}
+
 // Passing returns the options of a command that leads for one pass.
 func (o Operator) Passing(s *State) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.Writer(), Log: o.Log, Observe: o.Observe, Patience: o.Patience}

@@ -12,7 +12,6 @@ import (
 
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonfile"
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/protocol"
 	"waggle/record"
@@ -207,9 +206,5 @@ func (h endpointHost) record(ctx context.Context, r transport.Refusal) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Journal.Append(ctx, h.o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-			Entry: "http#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()}}}, nil
-	})
-	return err
+	return s.Put(ctx, h.o.Writer(), record.KindUnverified, record.Unverified{Entry: "http#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()})
 }

@@ -120,11 +120,9 @@ var salvaged = map[string]bool{record.KindOpened: true, record.KindJoined: true,
 // that its processes have written.
 func (o Operator) salvage(ctx context.Context, dir home.Dir, name protocol.TeamName, why error) (*operator.State, error) {
 	fold := control.NewLeader(nil)
-	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
-	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Damaged: why}
-	add := func(w journal.Writer, kind string, body any) {
-		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // records that contradict the others are left out
-	}
+	s := &operator.State{Dir: dir, Team: name, Journal: journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold), Lead: fold, JournalName: journal.Leader,
+		JournalOptions: journal.Options{Now: o.Minter.Now}, Damaged: why}
+	add := func(w journal.Writer, kind string, body any) { _ = s.Put(ctx, w, kind, body) } // records that contradict the others are left out
 	opened := false
 	begin := func() {
 		if !opened {
@@ -204,7 +202,7 @@ func (o Operator) EndDamaged(ctx context.Context, s *operator.State, so StopOpti
 	}
 	err = o.EndDamagedMembers(ctx, s)
 	if err == nil {
-		err = recordEnded(ctx, o, s)
+		err = s.Put(ctx, o.Writer(), record.KindEnded, record.Ended{How: EndedDown}) // in memory
 	}
 	if err == nil {
 		err = errors.Join(o.CloseTerminals(ctx, s, AllRead), o.Sweep(ctx, s, so.Note))
@@ -248,14 +246,6 @@ func (o Operator) StopLeading(ctx context.Context, s *operator.State) error {
 // mergeByHand is how work is kept of a team that no command merges, because its journal was set aside.
 func mergeByHand(branch string) operator.Next {
 	return operator.Next{Step: operator.NextMergeByHand, Text: branch}
-}
-
-// recordEnded records the end of a damaged team, in memory.
-func recordEnded(ctx context.Context, o Operator, s *operator.State) error {
-	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: EndedDown}}}, nil
-	})
-	return err
 }
 
 // EndDamagedMembers ends the members of a damaged team, all at the same time.

@@ -213,7 +213,7 @@ func (c *collector) open(ctx context.Context, name protocol.TeamName) error {
 func (c *collector) setAside(ctx context.Context, k home.Known) error {
 	s, err := c.o.salvage(ctx, k.Dir, k.Team, nil)
 	if err == nil {
-		err = recordEnded(ctx, c.o, s)
+		err = s.Put(ctx, c.o.Writer(), record.KindEnded, record.Ended{How: EndedDown}) // in memory
 	}
 	if err == nil {
 		err = c.o.Guard(ctx, s, "gc")

@@ -374,10 +374,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		return false, &operator.Error{Kind: operator.Locked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Advice: "end that program first"}
 	}
 	grace := cmp.Or(so.Grace, GraceUsual)
-	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindEnding, Must: true, Body: record.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}}}, nil
-	})
-	if err != nil {
+	if err := s.Put(ctx, o.Writer(), record.KindEnding, record.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}); err != nil {
 		return false, err
 	}
 	r := o.Reporter(s, so.Note)

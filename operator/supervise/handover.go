@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/protocol"
@@ -32,10 +31,16 @@ func (o Operator) Detach(ctx context.Context, name protocol.TeamName) (*operator
 	case l.Detached:
 		return s, nil
 	}
-	if name, inside := inside(s); inside {
-		return nil, &operator.Error{Kind: operator.Refused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Advice: "backend: process gives it a process of its own"}
+	if err := o.handOver(ctx, s); err != nil {
+		return nil, err
 	}
-	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
+	if process.Of(o.Operator).Await(ctx, handOverWait, func() bool {
+		err = s.Journal.Refresh(ctx)
+		return err != nil || s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive()
+	}) {
+		return s, err
+	}
+	return s, &operator.Error{Kind: operator.Timeout, Op: "detach", Msg: "the process that leads has not handed over", Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
 }
 
 // LeaveTerminal is Detach for the process that leads, after its terminal is gone: its Keep ends
@@ -46,30 +51,18 @@ func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
 	if err != nil {
 		return err
 	}
-	if name, inside := inside(now); inside {
-		return &operator.Error{Kind: operator.Refused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Advice: "backend: process gives it a process of its own"}
-	}
-	_, err = now.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindDetached, Must: true, Body: record.Detached{}}}, nil
-	})
-	return err
+	return o.handOver(ctx, now)
 }
 
 // handOverWait is how long the process that leads may take to hand over.
 const handOverWait = readyWait
 
-// handOver asks the leading process to release the lease, and waits for done.
-func (o Operator) handOver(ctx context.Context, s *operator.State, done func() bool) error {
-	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindDetached, Must: true, Body: record.Detached{}}}, nil
-	})
-	if err != nil {
+// handOver asks the leading process to release the lease.
+func (o Operator) handOver(ctx context.Context, s *operator.State) error {
+	if err := inside(s, "detach", "backend: process gives it a process of its own"); err != nil {
 		return err
 	}
-	if process.Of(o.Operator).Await(ctx, handOverWait, func() bool { err = s.Journal.Refresh(ctx); return err != nil || done() }) {
-		return err
-	}
-	return &operator.Error{Kind: operator.Timeout, Op: "detach", Msg: "the process that leads has not handed over", Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
+	return s.Put(ctx, o.Writer(), record.KindDetached, record.Detached{})
 }
 
 // TakeLead lets this process lead: a process in the background that leads is asked to release the
@@ -86,8 +79,8 @@ func (o Operator) TakeLead(ctx context.Context, s *operator.State) error {
 	if l == nil || !l.ID.Alive() || !l.Detached {
 		return &operator.Error{Kind: operator.Locked, Op: "attach", Msg: fmt.Sprintf("team %s is led in another terminal%s", s.Team, pidOf(l)), Next: operator.Next{Step: operator.NextDetach, Team: s.Team}}
 	}
-	if name, inside := inside(s); inside {
-		return &operator.Error{Kind: operator.Refused, Op: "attach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name)}
+	if err := inside(s, "attach", ""); err != nil {
+		return err
 	}
 	if _, err := spawn.Stop(ctx, l.ID, spawn.Grace{Term: handOverWait}); err != nil {
 		return fmt.Errorf("the process that leads: %w", err)
@@ -102,12 +95,12 @@ func pidOf(l *record.LeadingProcess) string {
 	return fmt.Sprintf(", by process %d", l.ID.PID)
 }
 
-// inside returns a member that runs inside the process that leads.
-func inside(s *operator.State) (protocol.MemberName, bool) {
+// inside refuses op when a member runs inside the process that leads.
+func inside(s *operator.State, op, advice string) error {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Inside && m.Process.ID.Alive() {
-			return m.Name, true
+			return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", m.Name), Advice: advice}
 		}
 	}
-	return "", false
+	return nil
 }

@@ -84,9 +84,7 @@ func (o Operator) leads(ctx context.Context, s *operator.State, b record.Leading
 	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: protocol.Lead, ID: b.ID}); err != nil {
 		return err
 	}
-	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindLeading, Must: true, Body: b}}, nil
-	})
+	err := s.Put(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, record.KindLeading, b)
 	return errors.Join(err, s.Dir.Made()) // the process that created the team was stopped before that
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
@@ -43,12 +42,9 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 		return "", fmt.Errorf("join %s: %w", m.Name, err)
 	}
 	i := record.Instance(id)
-	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: protocol.Lead, Lead: string(m.Name), Color: m.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, RealCwd: process.RealCwd(m.Sandbox, m.Cwd), PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Provenance: record.Spawned, Definition: m.Definition}}}, nil
-	})
-	return i, err
+	return i, s.Put(ctx, o.Writer(), record.KindJoined, record.Joined{Instance: i, Name: protocol.Lead, Lead: string(m.Name), Color: m.Color,
+		Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, RealCwd: process.RealCwd(m.Sandbox, m.Cwd), PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
+		Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Provenance: record.Spawned, Definition: m.Definition})
 }
 
 // leadRest is how long a completed job waits, without a running turn, for the lead's agent to take

@@ -121,7 +121,7 @@ func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.File
 	if lead {
 		i, err = o.joinLead(ctx, s, m)
 	} else {
-		_, i, err = teams.Of(o.Operator).Join(ctx, s, m, false)
+		_, i, err = teams.Of(o.Operator).Join(ctx, s, m)
 	}
 	if err != nil {
 		return "", err
