@@ -5,7 +5,9 @@ package program
 import (
 	"io/fs"
 	"os"
+	"reflect"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,4 +27,17 @@ func identityOf(fi fs.FileInfo) identity {
 		id.changed = ctime(st)
 	}
 	return id
+}
+
+// ctime is when the file or its rights were changed last, which nobody can set back; the field has another name on
+// every system.
+func ctime(st *syscall.Stat_t) time.Time {
+	for _, name := range []string{"Ctimespec", "Ctim"} {
+		if f := reflect.ValueOf(st).Elem().FieldByName(name); f.IsValid() {
+			if ts, ok := f.Interface().(syscall.Timespec); ok {
+				return time.Unix(ts.Unix())
+			}
+		}
+	}
+	return time.Time{}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/fs/worktree"
 	"waggle/operator"
 	"waggle/operator/teamfile"
@@ -65,13 +66,8 @@ func (o Operator) PlannedWorktree(ctx context.Context, s *operator.State, team p
 	if o.Worktrees == "" {
 		return nil, noPlace(name)
 	}
-	store := worktree.Store{Dir: filepath.Join(o.Worktrees, string(team)), Records: filepath.Join(o.Worktrees, string(team))}
-	if s != nil {
-		store = o.worktrees(s)
-	} else if g, err := worktree.Find(o.Environ); err == nil {
-		store.Git = g
-	}
-	t, err := store.Planned(ctx, worktree.Want{Team: string(team), Member: string(name), Cwd: cwd, Begin: worktree.Begin(begin)})
+	at := cmp.Or(s, &operator.State{Dir: home.Dir{Path: filepath.Join(o.Worktrees, string(team))}})
+	t, err := o.worktrees(at).Planned(ctx, worktree.Want{Team: string(team), Member: string(name), Cwd: cwd, Begin: worktree.Begin(begin)})
 	if err != nil {
 		return nil, worktreeError(name, err)
 	}

@@ -37,12 +37,8 @@ func (o Operator) checkHeadless(ctx context.Context, f *teamfile.File, unattende
 
 // checkRequired refuses members that require a sandbox where none can be had: no rule and no answer lets them start.
 func checkRequired(f *teamfile.File, probe func() (*record.Held, error)) error {
-	members := f.Members
-	if f.Lead != nil {
-		members = append(slices.Clone(members), *f.Lead)
-	}
 	var names []string
-	for _, m := range members {
+	for _, m := range f.Everyone() {
 		if m.Sandbox.Trust() == record.Enforced {
 			names = append(names, string(m.Name))
 		}
@@ -63,15 +59,11 @@ func checkRequired(f *teamfile.File, probe func() (*record.Held, error)) error {
 // missing. Of exec and script members the calls are known; one that makes no shell call needs no sandbox.
 func (o Operator) checkUnattended(f *teamfile.File, probe func() (*record.Held, error)) error {
 	set := record.PolicySet{Policy: f.Policy, Sandboxed: f.Policy.Sandboxed, Ceiling: decide.Of(o.Operator).CeilingOf(nil)}
-	members := slices.Clone(f.Members)
-	if f.Lead != nil && f.LeadPolicy == nil {
-		members = append(members, *f.Lead)
-	}
 	var names, rules []string
 	var why, fix string
-	for _, m := range members {
+	for _, m := range f.Everyone() {
 		needs := unsandboxed(set.For("", o.Minter.Now()), set.Ceiling.Meet(cmp.Or(m.Mode, f.Policy.Mode)), f, m)
-		if len(needs) == 0 {
+		if len(needs) == 0 || m == f.Lead && f.LeadPolicy != nil {
 			continue
 		}
 		held := record.Held{Level: record.HeldOff, Why: "the team file has no sandbox block for it", Fix: "sandbox: {mode: auto} in the team file"}
@@ -111,7 +103,7 @@ func (o Operator) checkUnattended(f *teamfile.File, probe func() (*record.Held, 
 }
 
 // unsandboxed are the allow rules that a member lacks for the shell calls that only its sandbox would allow.
-func unsandboxed(p policy.Policy, mode policy.Mode, f *teamfile.File, m teamfile.FileMember) (rules []string) {
+func unsandboxed(p policy.Policy, mode policy.Mode, f *teamfile.File, m *teamfile.FileMember) (rules []string) {
 	p.Mode = mode
 	texts, known := agent.ShellTexts(m.Agent, m.Spec)
 	switch {

@@ -26,18 +26,10 @@ type Config struct {
 
 // yamlConfig is the schema of that file. Unknown keys are an error with their line.
 type yamlConfig struct {
-	Ceiling yamlCeiling         `yaml:"ceiling"`
+	Ceiling yamlPolicy          `yaml:"ceiling"`
 	Grace   yamlDuration        `yaml:"grace"`
 	Brake   *yamlBrake          `yaml:"brake"`
 	Keys    map[string][]string `yaml:"keys"`
-}
-
-type yamlCeiling struct {
-	Mode  string    `yaml:"mode"`
-	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing is allowed
-	Deny  []string  `yaml:"deny"`
-	// Sandboxed is allow or ask: whether policy's sandboxed: allow holds where Allow limits rules.
-	Sandboxed string `yaml:"sandboxed"`
 }
 
 // ParseConfig checks the content of a user's file, which is at path. An empty file sets nothing.
@@ -73,10 +65,12 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-func (c *checker) ceiling(to *record.Ceiling, y yamlCeiling) {
+// ceiling reads the ceiling, in which no allow is no limit, and [] allows nothing. sandboxed says whether policy's
+// sandboxed: allow holds where allow limits rules.
+func (c *checker) ceiling(to *record.Ceiling, y yamlPolicy) {
 	to.Mode = c.mode("$.ceiling", y.Mode, "")
 	if y.Allow != nil {
-		to.Allow = c.rules("$.ceiling.allow", *y.Allow)
+		to.Allow = c.rules("$.ceiling.allow", y.Allow)
 	}
 	if len(y.Deny) > 0 {
 		to.Deny = c.rules("$.ceiling.deny", y.Deny)

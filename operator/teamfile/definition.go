@@ -51,7 +51,7 @@ type Definitions struct {
 
 // Undefined lists the types of the file that were not read yet.
 func (f *File) Undefined() (types []string) {
-	for _, m := range f.everyone() {
+	for _, m := range f.Everyone() {
 		if m.defined() && m.Definition == nil && !slices.Contains(types, m.Type) {
 			types = append(types, m.Type)
 		}
@@ -66,7 +66,7 @@ func (m *FileMember) defined() bool {
 
 // Member returns the member of a name, which the agent behind the lead may have.
 func (f *File) Member(name protocol.MemberName) (FileMember, bool) {
-	for _, m := range f.everyone() {
+	for _, m := range f.Everyone() {
 		if m.Name == name {
 			return *m, true
 		}
@@ -74,7 +74,8 @@ func (f *File) Member(name protocol.MemberName) (FileMember, bool) {
 	return FileMember{}, false
 }
 
-func (f *File) everyone() (ms []*FileMember) {
+// Everyone lists the agent behind the lead, where there is one, and the members.
+func (f *File) Everyone() (ms []*FileMember) {
 	if f.Lead != nil {
 		ms = append(ms, f.Lead)
 	}
@@ -88,7 +89,7 @@ func (f *File) everyone() (ms []*FileMember) {
 // model and tools. user is the configuration directory of the client, "" for none.
 func (f *File) Define(user string) error {
 	d := Definitions{V: 1, User: user}
-	for _, m := range f.everyone() {
+	for _, m := range f.Everyone() {
 		if !m.defined() {
 			continue
 		}
@@ -109,7 +110,7 @@ func (f *File) Define(user string) error {
 
 // DefineAs gives the members what they had taken when the file was accepted.
 func (f *File) DefineAs(d Definitions) error {
-	for _, m := range f.everyone() {
+	for _, m := range f.Everyone() {
 		if !m.defined() {
 			continue
 		}

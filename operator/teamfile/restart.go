@@ -74,12 +74,3 @@ func (y *yamlRestart) restart() (*record.Restart, error) {
 	r.Longest = max(r.Longest, r.First)
 	return r, nil
 }
-
-// ask reads the settings of a member's start: model, mode, restart.
-func (c *checker) ask(at string, m *FileMember, y yamlMember) {
-	var err error
-	m.Model, m.Mode = y.Model, c.mode(at, y.Mode, "")
-	if m.Restart, err = y.Restart.restart(); err != nil {
-		c.bad(at+".restart", "%v", err)
-	}
-}

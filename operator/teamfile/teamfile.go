@@ -494,7 +494,10 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		if m.Metadata, err = objectOf(y.Metadata); err != nil {
 			c.bad(at+".metadata", "%v", err)
 		}
-		c.ask(at, &m, y)
+		m.Model, m.Mode = y.Model, c.mode(at, y.Mode, "")
+		if m.Restart, err = y.Restart.restart(); err != nil {
+			c.bad(at+".restart", "%v", err)
+		}
 		m.Sandbox = c.ownSandbox(f, at, y.Sandbox)
 		m.Budget = c.budget(at+".budget", y.Budget)
 		if m.Check = c.check(at+".check", y.Check, m.Cwd); m.Check == nil && m.Checks() {

@@ -351,3 +351,14 @@ func FuzzBoundYAML(f *testing.F) {
 		}
 	})
 }
+
+// TestCeilingAllow: no allow is no limit, an empty one allows nothing.
+func TestCeilingAllow(t *testing.T) {
+	t.Parallel()
+	for text, none := range map[string]bool{"ceiling: {mode: default}": true, "ceiling: {allow: null}": true, "ceiling: {allow: []}": false, "ceiling:\n  allow: []\n": false, "ceiling: {allow: [Read]}": false} {
+		c, err := teamfile.ParseConfig("config.yaml", []byte(text))
+		if err != nil || (c.Ceiling.Allow == nil) != none {
+			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+	}
+}

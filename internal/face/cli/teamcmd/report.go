@@ -1,6 +1,7 @@
 package teamcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,15 +45,9 @@ func reported(a *app.App, rep *supervise.Report, exit int, dir string) (err erro
 
 // writeReport writes report.json, report.txt and junit.xml into dir.
 func writeReport(dir string, rep *supervise.Report, exit int) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	doc, err := page.Document(reportview.Of(rep, exit))
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	cases, err := reportview.JUnit(rep, exit)
-	if err != nil {
+	doc, derr := page.Document(reportview.Of(rep, exit))
+	cases, cerr := reportview.JUnit(rep, exit)
+	if err := cmp.Or(os.MkdirAll(dir, 0o755), derr, cerr); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	o := atomicfile.Options{Perm: 0o600}

@@ -145,11 +145,7 @@ func runFound(ctx context.Context, a *app.App, op operator.Operator, f *teamfile
 
 // unconfined reports a file with a member whose commands nothing is to confine.
 func unconfined(f *teamfile.File) bool {
-	ms := slices.Clone(f.Members)
-	if f.Lead != nil {
-		ms = append(ms, *f.Lead)
-	}
-	return slices.ContainsFunc(ms, func(m teamfile.FileMember) bool { return !m.Sandbox.Asked() })
+	return slices.ContainsFunc(f.Everyone(), func(m *teamfile.FileMember) bool { return !m.Sandbox.Asked() })
 }
 
 func run(ctx context.Context, a *app.App, op operator.Operator, f *teamfile.File, ro supervise.RunOptions, report string) error {
