@@ -309,3 +309,7 @@ func (s *State) Owner(n journal.Name) string {
 	}
 	return fmt.Sprintf("instance %.8s", string(n))
 }
+
+// OwnJournal is the journal that holds the operator's messages to a team that another program
+// leads.
+const OwnJournal = home.Operator

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -271,3 +273,26 @@ func (o Operator) ReadBox(cfg *team.Config, name protocol.MemberName, report fun
 
 // Boxes returns the mailboxes of a team.
 func (o Operator) Boxes(name protocol.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
+
+// At returns an Operator for a wire tree and a STATE, two absolute paths, with the identity of this
+// process. A program that starts members also sets Environ, and Self when members are processes.
+func At(root, state string, m poll.Minter) Operator {
+	return Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: state}, Minter: m, PID: os.Getpid()}
+}
+
+// Live returns the members of a team whose processes run, and whether a process leads the team. It
+// takes no lease.
+func (o Operator) Live(s *State) (members []protocol.MemberName, led bool, err error) {
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() {
+			members = append(members, m.Name)
+		}
+	}
+	led, err = s.Dir.Led()
+	return members, led, err
+}
+
+// RunPath returns RUN, the directory of sockets.
+func (o Operator) RunPath() string {
+	return cmp.Or(o.RunDir, o.Home.Run())
+}

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle/control"
 	"waggle/leader"
 	"waggle/protocol"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -85,4 +87,14 @@ func (o Operator) unlisted(ctx context.Context) []protocol.TeamName {
 		s, err := o.present(n, Act)
 		return err != nil || s == nil
 	})
+}
+
+// UIDOf derives a team's uid from its registry, everywhere in the same way. For a team of waggle it
+// is the session id in the registry, for another program's team its session, and for a registry
+// without a session the time of its creation.
+func UIDOf(cfg *team.Config) record.TeamUID {
+	if cfg.LeadSessionID == "" {
+		return record.TeamUID("created " + protocol.FormatTime(cfg.CreatedAt))
+	}
+	return record.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
 }

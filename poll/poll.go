@@ -242,3 +242,33 @@ func Final(err error) bool {
 	}
 	return errors.As(err, new(*journal.BrokenError)) || errors.As(err, new(*journal.FutureError)) || errors.As(err, new(*journal.StaleError))
 }
+
+// Bounded is a Machine that takes a part of the chat at a time. Chat that it does not want stays
+// unread, for a later pass.
+type Bounded interface {
+	Machine
+	// Wants reports whether chat is to be delivered, when so many bytes of text before it
+	// in the mailbox are. It is asked after Refresh, in file order.
+	Wants(in message.Incoming, before int) bool
+}
+
+// Sharing is a Machine whose mailbox another machine reads too. Each entry is for one of
+// them: the other never judges, delivers or marks it.
+type Sharing interface {
+	Machine
+	// Mine reports whether a new entry is for this machine. It is asked after Refresh.
+	Mine(in message.Incoming) bool
+}
+
+// Reader is a Machine whose session is given some control messages as words.
+type Reader interface {
+	Machine
+	// Words reports a control message that has no effect here and is delivered as chat.
+	Words(in message.Incoming) bool
+}
+
+// chats reports an entry that is for the session, and not for the machine.
+func (p *Poller) chats(in message.Incoming) bool {
+	r, ok := p.Machine.(Reader)
+	return !in.IsControl() || ok && r.Words(in)
+}

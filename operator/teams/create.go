@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -412,4 +414,32 @@ func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	}
 	o.Agent, _ = a.(agent.Decider) // for an agent that does not decide, the operator does
 	return o.Operator, nil
+}
+
+// AcceptedFile reads the accepted copy of the team file that a team was brought up from, without what its agent
+// definitions say. The error of a team that has none is fs.ErrNotExist.
+func (o Operator) AcceptedFile(s *operator.State) (*teamfile.File, error) {
+	path := s.Dir.TeamFile()
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: operator.MaxYAML})
+	if err != nil {
+		return nil, err
+	}
+	from, err := atomicfile.ReadFile(path+".from", atomicfile.Options{MaxSize: operator.MaxYAML})
+	if err != nil {
+		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
+	}
+	return teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
+}
+
+// sandboxOf is the sandbox block of the team file that was accepted; nil: the team has no file, or
+// it has no block.
+func (o Operator) sandboxOf(s *operator.State) (*record.Sandbox, error) {
+	f, err := o.AcceptedFile(s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.Sandbox, nil
 }

@@ -6,10 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/face/cli/decidecmd"
 	"waggle/internal/face/view"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/protocol"
+	"waggle/record"
 )
 
 func Status(a *app.App) *cobra.Command {
@@ -142,4 +145,82 @@ func showStatus(ctx context.Context, a *app.App, op operator.Operator, whole boo
 		name = protocol.TeamName(sts[0].Team)
 	}
 	a.ShowPage(view.StatusPage(a.Clock(), whole, sts...), name, func() map[string]string { return memberColors(ctx, op, name) })
+}
+
+// statusAll shows every team here and the sessions of this user.
+func statusAll(ctx context.Context, a *app.App, whole bool) error {
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	names, err := op.Root.Names()
+	if err != nil {
+		return err
+	}
+	rows, _, store, err := decidecmd.Sessions(a, op)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 && len(rows) == 0 && !store {
+		_, err := op.Pick("") // there is no team: the error has the next step
+		return err
+	}
+	var sts []*inspect.Status
+	for _, name := range names {
+		st, err := inspect.Of(op).Status(ctx, name)
+		if err != nil {
+			return err
+		}
+		sts = append(sts, st)
+	}
+	today := inspect.Of(op).Today(a.Clock())
+	return a.Give(statusDocument(sts, rows, view.Today(today)), nil, func() {
+		if len(sts) > 0 {
+			showStatus(ctx, a, op, whole, sts...)
+		}
+		if len(sts) > 0 && len(rows) > 0 {
+			a.Say("")
+		}
+		a.ShowPage(append(view.SessionsPage(rows, a.Now()), view.TodayPage(today)...), "", nil)
+	})
+}
+
+// statusDocument is the document of the teams here, of the sessions, and of what was used today.
+func statusDocument(sts []*inspect.Status, rows []decide.SessionRow, today *record.Usage) any {
+	if len(sts) == 1 {
+		d := view.TeamAndSessions{StatusDocument: view.Status(sts[0]), Sessions: rows}
+		d.Today = today
+		return d
+	}
+	all := []view.StatusDocument{}
+	for _, st := range sts {
+		all = append(all, view.Status(st))
+	}
+	return view.TeamsAndSessions{Teams: all, Sessions: rows, Today: today}
+}
+
+// statusLine prints the numbers of all teams, or of that of --team. A status bar gets no error: what
+// cannot be read is left out.
+func statusLine(ctx context.Context, a *app.App) error {
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	name := protocol.TeamName("")
+	if a.Flags.Team != "" {
+		if op, name, err = a.TeamOrEnded(ctx); err != nil {
+			return err
+		}
+	}
+	g, err := inspect.Of(op).Glance(ctx, name)
+	if a.Flags.JSON {
+		if err != nil {
+			return err
+		}
+		return a.Document(g)
+	}
+	if text := view.GlanceLine(g); text != "" {
+		a.Say("%s", text)
+	}
+	return nil
 }

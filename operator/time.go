@@ -1,10 +1,14 @@
 package operator
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"waggle/internal/json/jsonobj"
 )
 
 // ParseUntil reads when something ends, from now on: a span (90s, 2h, 14d), a time
@@ -51,4 +55,33 @@ func ParseSpan(s string) (time.Duration, error) {
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
 	return time.ParseDuration(s)
+}
+
+// Age writes a time span for people.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// Seconds is a duration of which a document has the seconds, to the millisecond.
+type Seconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return jsonobj.Marshal(math.Round(time.Duration(s).Seconds()*1000) / 1000)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Seconds) UnmarshalJSON(b []byte) error {
+	var n float64
+	err := json.Unmarshal(b, &n)
+	*s = Seconds(n * float64(time.Second))
+	return err
 }
