@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"waggle/protocol"
@@ -82,6 +83,14 @@ const (
 	EvEffect    Event = "effect seen"
 )
 
+// How far a question has come. A request only moves forward through these.
+const (
+	RequestPending State = "pending"
+	RequestDecided State = "decided"
+	RequestSent    State = "sent"
+	RequestClosed  State = "closed"
+)
+
 // States and events of the team as its leader's journal has it.
 const (
 	Leading State = "leading"
@@ -99,216 +108,137 @@ type Transition struct {
 	To   State
 }
 
+// in are states of a machine, and on are events.
+type (
+	in []State
+	on []Event
+)
+
+// moves are the transitions of a row by these events: from each of these states to each of those.
+type moves struct {
+	row  string
+	from in
+	on   on
+	to   in // stays: each leaves the machine where it is
+}
+
+var stays in
+
+// table lists the transitions.
+func table(rows []moves) (all []Transition) {
+	for _, m := range rows {
+		for _, from := range m.from {
+			for _, event := range m.on {
+				to := m.to
+				if to == nil {
+					to = in{from}
+				}
+				for _, state := range to {
+					all = append(all, Transition{m.row, from, event, state})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// The states of a worker in which something waits for an answer, in a turn, while it is not shutting down, and until it
+// has ended.
+var (
+	blocked = in{BlockedPermission, BlockedSandbox, BlockedQuestion}
+	inTurn  = append(in{PlanProposed, Executing}, blocked...)
+	staying = append(in{Idle}, inTurn...)
+	living  = append(slices.Clip(staying), ShuttingDown)
+)
+
 // WorkerTable has every transition of a worker. The state after an answered request depends on what
 // else blocks the worker, so a row can share From and On with another. Until its journal is opened
 // a worker is booting and has no other transition: its mail waits.
-var WorkerTable = []Transition{
-	{"W1", Booting, EvReady, Idle},
-	{"W2", Idle, EvTakenPlan, PlanProposed},
-	{"W2", PlanProposed, EvAskedPlan, PlanProposed},
-	{"W2", Executing, EvAskedPlan, PlanProposed}, // not required; from here on it is a gate
-	{"W2", BlockedPermission, EvAskedPlan, BlockedPermission},
-	{"W2", BlockedSandbox, EvAskedPlan, BlockedSandbox},
-	{"W2", BlockedQuestion, EvAskedPlan, BlockedQuestion},
-	{"W3", Idle, EvTaken, Executing},
-	{"W4", PlanProposed, EvPlanApproved, Executing},
-	{"W4", BlockedPermission, EvPlanApproved, BlockedPermission},
-	{"W4", BlockedSandbox, EvPlanApproved, BlockedSandbox},
-	{"W4", BlockedQuestion, EvPlanApproved, BlockedQuestion},
-	{"W5", PlanProposed, EvPlanRejected, PlanProposed},
-	{"W5", BlockedPermission, EvPlanRejected, BlockedPermission},
-	{"W5", BlockedSandbox, EvPlanRejected, BlockedSandbox},
-	{"W5", BlockedQuestion, EvPlanRejected, BlockedQuestion},
-	{"W6", Executing, EvAskedTool, BlockedPermission},
-	{"W6", BlockedPermission, EvAskedTool, BlockedPermission},
-	{"W6", BlockedSandbox, EvAskedTool, BlockedPermission},
-	{"W6", BlockedQuestion, EvAskedTool, BlockedPermission},
-	{"W6", PlanProposed, EvAskedTool, BlockedPermission},
-	{"W7", BlockedPermission, EvAnswered, Executing},
-	{"W7", BlockedPermission, EvAnswered, BlockedPermission},
-	{"W7", BlockedPermission, EvAnswered, BlockedSandbox},
-	{"W7", BlockedPermission, EvAnswered, BlockedQuestion},
-	{"W7", BlockedPermission, EvAnswered, PlanProposed},
-	{"W8", BlockedPermission, EvDenied, Executing},
-	{"W8", BlockedPermission, EvDenied, BlockedPermission},
-	{"W8", BlockedPermission, EvDenied, BlockedSandbox},
-	{"W8", BlockedPermission, EvDenied, BlockedQuestion},
-	{"W8", BlockedPermission, EvDenied, PlanProposed},
-	{"W9", Executing, EvAskedHost, BlockedSandbox},
-	{"W9", BlockedSandbox, EvAskedHost, BlockedSandbox},
-	{"W9", BlockedPermission, EvAskedHost, BlockedPermission},
-	{"W9", BlockedQuestion, EvAskedHost, BlockedSandbox},
-	{"W9", PlanProposed, EvAskedHost, BlockedSandbox},
-	{"W10", BlockedSandbox, EvAnswered, Executing},
-	{"W10", BlockedSandbox, EvAnswered, BlockedSandbox},
-	{"W10", BlockedSandbox, EvAnswered, BlockedQuestion},
-	{"W10", BlockedSandbox, EvAnswered, PlanProposed},
+var WorkerTable = table([]moves{
+	{"W1", in{Booting}, on{EvReady}, in{Idle}},
+	{"W2", in{Idle}, on{EvTakenPlan}, in{PlanProposed}},
+	{"W2", in{PlanProposed, Executing}, on{EvAskedPlan}, in{PlanProposed}}, // not required, it is a gate from here on
+	{"W2", blocked, on{EvAskedPlan}, stays},
+	{"W3", in{Idle}, on{EvTaken}, in{Executing}},
+	{"W4", in{PlanProposed}, on{EvPlanApproved}, in{Executing}},
+	{"W4", blocked, on{EvPlanApproved}, stays},
+	{"W5", append(in{PlanProposed}, blocked...), on{EvPlanRejected}, stays},
+	{"W6", inTurn, on{EvAskedTool}, in{BlockedPermission}},
+	{"W7", in{BlockedPermission}, on{EvAnswered}, inTurn},
+	{"W8", in{BlockedPermission}, on{EvDenied}, inTurn},
+	{"W9", in{PlanProposed, Executing, BlockedSandbox, BlockedQuestion}, on{EvAskedHost}, in{BlockedSandbox}},
+	{"W9", in{BlockedPermission}, on{EvAskedHost}, stays},
+	{"W10", in{BlockedSandbox}, on{EvAnswered}, in{PlanProposed, Executing, BlockedSandbox, BlockedQuestion}},
 	// The rows Q are waggle's own.
-	{"Q1", Executing, EvAskedWords, BlockedQuestion},
-	{"Q1", PlanProposed, EvAskedWords, BlockedQuestion},
-	{"Q1", BlockedQuestion, EvAskedWords, BlockedQuestion},
-	{"Q1", BlockedPermission, EvAskedWords, BlockedPermission},
-	{"Q1", BlockedSandbox, EvAskedWords, BlockedSandbox},
-	{"Q2", BlockedQuestion, EvAnswered, Executing},
-	{"Q2", BlockedQuestion, EvAnswered, BlockedQuestion},
-	{"Q2", BlockedQuestion, EvAnswered, PlanProposed},
-	{"W11", Executing, EvTurnEnded, Idle},
-	{"W11", PlanProposed, EvTurnEnded, Idle},
-	{"W11", BlockedPermission, EvTurnEnded, Idle},
-	{"W11", BlockedSandbox, EvTurnEnded, Idle},
-	{"W11", BlockedQuestion, EvTurnEnded, Idle},
-	{"W12", Idle, EvShutdownAsked, ShuttingDown},
-	{"W12", PlanProposed, EvShutdownAsked, ShuttingDown},
-	{"W12", Executing, EvShutdownAsked, ShuttingDown},
-	{"W12", BlockedPermission, EvShutdownAsked, ShuttingDown},
-	{"W12", BlockedSandbox, EvShutdownAsked, ShuttingDown},
-	{"W12", BlockedQuestion, EvShutdownAsked, ShuttingDown},
+	{"Q1", in{PlanProposed, Executing, BlockedQuestion}, on{EvAskedWords}, in{BlockedQuestion}},
+	{"Q1", in{BlockedPermission, BlockedSandbox}, on{EvAskedWords}, stays},
+	{"Q2", in{BlockedQuestion}, on{EvAnswered}, in{PlanProposed, Executing, BlockedQuestion}},
+	{"W11", inTurn, on{EvTurnEnded}, in{Idle}},
+	{"W12", staying, on{EvShutdownAsked}, in{ShuttingDown}},
 	// While it is shutting down the current turn may still end and get answers, and asks nothing
 	// new.
-	{"W12", ShuttingDown, EvTurnEnded, ShuttingDown},
-	{"W12", ShuttingDown, EvTurnFailed, ShuttingDown},
-	{"W12", ShuttingDown, EvAnswered, ShuttingDown},
-	{"W12", ShuttingDown, EvDenied, ShuttingDown},
-	{"W12", ShuttingDown, EvPlanApproved, ShuttingDown},
-	{"W12", ShuttingDown, EvPlanRejected, ShuttingDown},
-	{"W13", ShuttingDown, EvShutdownApproved, Terminated},
-	{"W14", ShuttingDown, EvShutdownRejected, Idle},
-	{"W14", ShuttingDown, EvShutdownRejected, PlanProposed},
-	{"W14", ShuttingDown, EvShutdownRejected, Executing},
-	{"W14", ShuttingDown, EvShutdownRejected, BlockedPermission},
-	{"W14", ShuttingDown, EvShutdownRejected, BlockedSandbox},
-	{"W14", ShuttingDown, EvShutdownRejected, BlockedQuestion},
+	{"W12", in{ShuttingDown}, on{EvTurnEnded, EvTurnFailed, EvAnswered, EvDenied, EvPlanApproved, EvPlanRejected}, stays},
+	{"W13", in{ShuttingDown}, on{EvShutdownApproved}, in{Terminated}},
+	{"W14", in{ShuttingDown}, on{EvShutdownRejected}, staying},
 	// Terminated has no transition to another state; later messages are only recorded.
-	{"W15", Terminated, EvReopened, Terminated},
-	{"W15", Terminated, EvTurnEnded, Terminated},
-	{"W15", Terminated, EvTurnFailed, Terminated},
-	{"W15", Terminated, EvAnswered, Terminated},
-	{"W15", Terminated, EvDenied, Terminated},
-	{"W15", Terminated, EvPlanApproved, Terminated},
-	{"W15", Terminated, EvPlanRejected, Terminated},
-	{"W15", Terminated, EvApplied, Terminated},
-	{"W16", Idle, EvApplied, Idle},
-	{"W16", PlanProposed, EvApplied, PlanProposed},
-	{"W16", Executing, EvApplied, Executing},
-	{"W16", BlockedPermission, EvApplied, BlockedPermission},
-	{"W16", BlockedSandbox, EvApplied, BlockedSandbox},
-	{"W16", BlockedQuestion, EvApplied, BlockedQuestion},
-	{"W16", ShuttingDown, EvApplied, ShuttingDown},
+	{"W15", in{Terminated}, on{EvReopened, EvTurnEnded, EvTurnFailed, EvAnswered, EvDenied, EvPlanApproved, EvPlanRejected, EvApplied}, stays},
+	{"W16", living, on{EvApplied}, stays},
 	// An unverified message changes no state; it is recorded.
-	{"W17", Idle, EvUnverified, Idle},
-	{"W17", PlanProposed, EvUnverified, PlanProposed},
-	{"W17", Executing, EvUnverified, Executing},
-	{"W17", BlockedPermission, EvUnverified, BlockedPermission},
-	{"W17", BlockedSandbox, EvUnverified, BlockedSandbox},
-	{"W17", BlockedQuestion, EvUnverified, BlockedQuestion},
-	{"W17", ShuttingDown, EvUnverified, ShuttingDown},
-	{"W17", Terminated, EvUnverified, Terminated},
-	{"W18", Idle, EvReopened, Idle},
-	{"W18", PlanProposed, EvReopened, PlanProposed},
-	{"W18", PlanProposed, EvAnswered, PlanProposed}, // the process that proposed the plan is gone
-	{"W18", Executing, EvReopened, Executing},
-	{"W18", BlockedPermission, EvReopened, BlockedPermission},
-	{"W18", BlockedSandbox, EvReopened, BlockedSandbox},
-	{"W18", BlockedQuestion, EvReopened, BlockedQuestion},
-	{"W18", ShuttingDown, EvReopened, ShuttingDown},
-	{"W19", Executing, EvTurnFailed, Idle},
-	{"W19", PlanProposed, EvTurnFailed, Idle},
-	{"W19", BlockedPermission, EvTurnFailed, Idle},
-	{"W19", BlockedSandbox, EvTurnFailed, Idle},
-	{"W19", BlockedQuestion, EvTurnFailed, Idle},
-}
+	{"W17", living, on{EvUnverified}, stays},
+	{"W17", in{Terminated}, on{EvUnverified}, stays},
+	{"W18", living, on{EvReopened}, stays},
+	{"W18", in{PlanProposed}, on{EvAnswered}, stays}, // the process that proposed the plan is gone
+	{"W19", inTurn, on{EvTurnFailed}, in{Idle}},
+})
 
 // LeaderTable has every move of the leader's record of one member.
-var LeaderTable = []Transition{
-	{"L1", "", EvJoined, Spawning},
-	{"L1", Spawning, EvProcess, Spawning},
-	{"L2", Spawning, EvIdle, Idle},
-	{"L2", Spawning, EvAsked, AwaitingDecision},
-	{"L3", Spawning, EvWork, Busy},
-	{"L3", Idle, EvWork, Busy},
-	{"L3", Busy, EvWork, Busy},
-	{"L3", AwaitingDecision, EvWork, AwaitingDecision},
-	{"L3", ShutdownRequested, EvWork, ShutdownRequested},
-	{"L4", Idle, EvIdle, Idle},
-	{"L4", Busy, EvIdle, Idle},
-	{"L4", AwaitingDecision, EvIdle, AwaitingDecision},
-	{"L4", ShutdownRequested, EvIdle, ShutdownRequested},
-	{"L4", Terminated, EvIdle, Terminated},
-	{"L5", Idle, EvAsked, AwaitingDecision},
-	{"L5", Busy, EvAsked, AwaitingDecision},
-	{"L5", AwaitingDecision, EvAsked, AwaitingDecision},
-	{"L5", ShutdownRequested, EvAsked, ShutdownRequested},
-	{"L5", Terminated, EvAsked, Terminated},
-	{"L6", AwaitingDecision, EvDecided, Busy},
-	{"L6", AwaitingDecision, EvDecided, Idle},
-	{"L6", AwaitingDecision, EvDecided, AwaitingDecision},
-	{"L6", ShutdownRequested, EvDecided, ShutdownRequested},
-	{"L6", Terminated, EvDecided, Terminated},
-	{"L8", AwaitingDecision, EvRequestDropped, Busy},
-	{"L8", AwaitingDecision, EvRequestDropped, Idle},
-	{"L8", AwaitingDecision, EvRequestDropped, AwaitingDecision},
-	{"L8", ShutdownRequested, EvRequestDropped, ShutdownRequested},
-	{"L8", Terminated, EvRequestDropped, Terminated},
-	{"L9", Spawning, EvShutdownSent, ShutdownRequested},
-	{"L9", Idle, EvShutdownSent, ShutdownRequested},
-	{"L9", Busy, EvShutdownSent, ShutdownRequested},
-	{"L9", AwaitingDecision, EvShutdownSent, ShutdownRequested},
-	{"L10", ShutdownRequested, EvShutdownYes, Terminated},
-	{"L10", Terminated, EvShutdownYes, Terminated},
-	{"L11", ShutdownRequested, EvShutdownNo, Idle},
-	{"L11", ShutdownRequested, EvShutdownNo, Busy},
-	{"L11", ShutdownRequested, EvShutdownNo, AwaitingDecision},
-	{"L11", ShutdownRequested, EvShutdownNo, Spawning},
-	{"L11", Terminated, EvShutdownNo, Terminated}, // it died before its answer was read
-	{"L12", Spawning, EvGone, Terminated},
-	{"L12", Idle, EvGone, Terminated},
-	{"L12", Busy, EvGone, Terminated},
-	{"L12", AwaitingDecision, EvGone, Terminated},
-	{"L12", ShutdownRequested, EvGone, Terminated},
-	{"L12", Terminated, EvGone, Terminated},
-	{"L12", Terminated, EvProcess, Terminated},
+var LeaderTable = table([]moves{
+	{"L1", in{""}, on{EvJoined}, in{Spawning}},
+	{"L1", in{Spawning}, on{EvProcess}, stays},
+	{"L2", in{Spawning}, on{EvIdle}, in{Idle}},
+	{"L2", in{Spawning}, on{EvAsked}, in{AwaitingDecision}},
+	{"L3", in{Spawning, Idle, Busy}, on{EvWork}, in{Busy}},
+	{"L3", in{AwaitingDecision, ShutdownRequested}, on{EvWork}, stays},
+	{"L4", in{Idle, Busy}, on{EvIdle}, in{Idle}},
+	{"L4", in{AwaitingDecision, ShutdownRequested, Terminated}, on{EvIdle}, stays},
+	{"L5", in{Idle, Busy, AwaitingDecision}, on{EvAsked}, in{AwaitingDecision}},
+	{"L5", in{ShutdownRequested, Terminated}, on{EvAsked}, stays},
+	{"L6", in{AwaitingDecision}, on{EvDecided}, in{Busy, Idle, AwaitingDecision}},
+	{"L6", in{ShutdownRequested, Terminated}, on{EvDecided}, stays},
+	{"L8", in{AwaitingDecision}, on{EvRequestDropped}, in{Busy, Idle, AwaitingDecision}},
+	{"L8", in{ShutdownRequested, Terminated}, on{EvRequestDropped}, stays},
+	{"L9", in{Spawning, Idle, Busy, AwaitingDecision}, on{EvShutdownSent}, in{ShutdownRequested}},
+	{"L10", in{ShutdownRequested, Terminated}, on{EvShutdownYes}, in{Terminated}},
+	{"L11", in{ShutdownRequested}, on{EvShutdownNo}, in{Idle, Busy, AwaitingDecision, Spawning}},
+	{"L11", in{Terminated}, on{EvShutdownNo}, stays}, // it died before its answer was read
+	{"L12", in{Spawning, Idle, Busy, AwaitingDecision, ShutdownRequested, Terminated}, on{EvGone}, in{Terminated}},
 	// A restart of a member's process does not change its state.
-	{"L12", Idle, EvProcess, Idle},
-	{"L12", Busy, EvProcess, Busy},
-	{"L12", AwaitingDecision, EvProcess, AwaitingDecision},
-	{"L12", ShutdownRequested, EvProcess, ShutdownRequested},
+	{"L12", in{Terminated, Idle, Busy, AwaitingDecision, ShutdownRequested}, on{EvProcess}, stays},
 	// A process that died may be started again: its work waits.
-	{"L12", Spawning, EvDied, Spawning},
-	{"L12", Idle, EvDied, Idle},
-	{"L12", Busy, EvDied, Busy},
-	{"L12", AwaitingDecision, EvDied, AwaitingDecision},
-	{"L12", ShutdownRequested, EvDied, ShutdownRequested},
-}
+	{"L12", in{Spawning, Idle, Busy, AwaitingDecision, ShutdownRequested}, on{EvDied}, stays},
+})
 
 // RequestTable has every transition of one request in the leader's journal. A request never goes
 // back; asking again is no transition, it only has the answer sent again.
-var RequestTable = []Transition{
-	{"L5", "", EvAsked, RequestPending},
-	{"L5", RequestPending, EvAsked, RequestPending},
-	{"L5", RequestDecided, EvAsked, RequestDecided},
-	{"L5", RequestSent, EvAsked, RequestSent},
-	{"L5", RequestClosed, EvAsked, RequestClosed},
-	{"L6", RequestPending, EvVoted, RequestPending},
-	{"L6", RequestPending, EvEscalated, RequestPending},
-	{"L6", RequestPending, EvDecided, RequestDecided},
-	{"L7", RequestDecided, EvSent, RequestSent}, // however often writing it failed
-	{"L7", RequestSent, EvSent, RequestSent},
-	{"L7", RequestClosed, EvSent, RequestClosed},
-	{"L7", RequestDecided, EvEffect, RequestClosed},
-	{"L7", RequestSent, EvEffect, RequestClosed},
-	{"L8", RequestPending, EvRequestDropped, RequestClosed},
-	{"L8", RequestDecided, EvGone, RequestClosed},
-	{"L8", RequestSent, EvGone, RequestClosed},
-}
+var RequestTable = table([]moves{
+	{"L5", in{""}, on{EvAsked}, in{RequestPending}},
+	{"L5", in{RequestPending, RequestDecided, RequestSent, RequestClosed}, on{EvAsked}, stays},
+	{"L6", in{RequestPending}, on{EvVoted, EvEscalated}, stays},
+	{"L6", in{RequestPending}, on{EvDecided}, in{RequestDecided}},
+	{"L7", in{RequestDecided, RequestSent}, on{EvSent}, in{RequestSent}}, // however often writing it failed
+	{"L7", in{RequestClosed}, on{EvSent}, stays},
+	{"L7", in{RequestDecided, RequestSent}, on{EvEffect}, in{RequestClosed}},
+	{"L8", in{RequestPending}, on{EvRequestDropped}, in{RequestClosed}},
+	{"L8", in{RequestDecided, RequestSent}, on{EvGone}, in{RequestClosed}},
+})
 
 // TeamTable has the states of a team in its leader's journal. A leader that exits without ending
 // the team leaves the state as it is: the next one continues (L14).
-var TeamTable = []Transition{
-	{"L14", "", EvOpened, Leading},
-	{"L14", Leading, EvOpened, Leading},
-	{"L14", Over, EvOpened, Over},
-	{"L14", Leading, EvEnded, Over},
-}
+var TeamTable = table([]moves{
+	{"L14", in{""}, on{EvOpened}, in{Leading}},
+	{"L14", in{Leading, Over}, on{EvOpened}, stays},
+	{"L14", in{Leading}, on{EvEnded}, in{Over}},
+})
 
 // The machines that an Observer observes.
 const (
