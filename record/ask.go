@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"net"
 	"path"
 	"slices"
@@ -189,14 +190,7 @@ func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 		return ""
 	}
 	h := sha256.New()
-	put := func(parts ...string) {
-		var n [8]byte
-		for _, p := range parts {
-			binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-			h.Write(n[:])
-			h.Write([]byte(p))
-		}
-	}
+	put := func(parts ...string) { put(h, parts...) }
 	put("waggle/request/"+strconv.Itoa(n), string(uid), string(k.Instance), string(k.Kind), string(k.ID))
 	switch k.Kind {
 	case protocol.KindSandboxPermissionRequest:
@@ -212,6 +206,16 @@ func DigestOf(uid TeamUID, k Key, a Ask) Digest {
 		}
 	}
 	return Digest(hex.EncodeToString(h.Sum(nil)))
+}
+
+// put writes texts into a sum, each behind its length.
+func put(h hash.Hash, parts ...string) {
+	var n [8]byte
+	for _, p := range parts {
+		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
 }
 
 // put gives every field to a sum or a check; a list is its length and its elements.

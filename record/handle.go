@@ -2,8 +2,8 @@ package record
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"strings"
+	"time"
 )
 
 // handleAlphabet lacks 0, O, 1, I and L, which people mix up.
@@ -15,12 +15,7 @@ const handleAlphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 // (trust §2).
 func HandleCode(k Key, d Digest) string {
 	h := sha256.New()
-	for _, p := range []string{string(k.Instance), string(k.Kind), string(k.ID), string(d)} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write([]byte(p))
-	}
+	put(h, string(k.Instance), string(k.Kind), string(k.ID), string(d))
 	var b strings.Builder
 	var bits, have uint32
 	for _, c := range h.Sum(nil) {
@@ -37,3 +32,51 @@ func HandleCode(k Key, d Digest) string {
 
 // CleanHandle is a handle as it is compared: people type it in any case.
 func CleanHandle(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
+
+const (
+	handleLength = 4              // characters of a handle whose beginning no other request shares
+	HandleWindow = 24 * time.Hour // for how long after it was seen a closed request keeps its handle
+)
+
+// Handles gives out handles: each the shortest prefix of its code, of at least four
+// characters, that no request of the last 24 hours has. A handle that was given out
+// keeps its meaning for that time. The zero value is ready. It is not safe for
+// concurrent use.
+type Handles struct {
+	Given map[string]GivenHandle // by the handle
+	Swept time.Time              // when the old ones were dropped last
+}
+
+// GivenHandle is whose a handle is, and since when.
+type GivenHandle struct {
+	Key Key
+	At  time.Time
+}
+
+// Mint gives a request its handle. It depends only on what was minted before.
+func (h *Handles) Mint(k Key, d Digest, at time.Time) string {
+	if h.Given == nil {
+		h.Given = map[string]GivenHandle{}
+	}
+	if at.Sub(h.Swept) > time.Hour {
+		for s, g := range h.Given {
+			if at.Sub(g.At) > HandleWindow {
+				delete(h.Given, s)
+			}
+		}
+		h.Swept = at
+	}
+	code := HandleCode(k, d)
+	for n := handleLength; n < len(code); n++ {
+		if g, taken := h.Given[code[:n]]; !taken || g.Key == k {
+			h.Given[code[:n]] = GivenHandle{k, at}
+			return code[:n]
+		}
+	}
+	return code
+}
+
+// Keep holds on to the handle of a request that is still open.
+func (h *Handles) Keep(handle string, k Key, at time.Time) {
+	h.Given[handle] = GivenHandle{k, at}
+}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 
@@ -49,28 +50,23 @@ func Updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Dig
 	return decision == DecisionAllow && k.Kind == protocol.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
 }
 
-// IsRequest reports whether a kind asks for an answer.
-func IsRequest(k protocol.Kind) bool {
-	switch k {
-	case protocol.KindPermissionRequest, protocol.KindSandboxPermissionRequest, protocol.KindPlanApprovalRequest, KindQuestion:
-		return true
-	}
-	return false
+// requests has, for each kind that asks for an answer, what decides it and the kind of the message that answers it.
+var requests = map[protocol.Kind]struct {
+	gate   policy.Gate
+	answer protocol.Kind
+}{
+	protocol.KindPermissionRequest:        {policy.GateTool, protocol.KindPermissionResponse},
+	protocol.KindSandboxPermissionRequest: {policy.GateNetwork, protocol.KindSandboxPermissionResponse},
+	protocol.KindPlanApprovalRequest:      {policy.GatePlan, protocol.KindPlanApprovalResponse},
+	KindQuestion:                          {policy.GateQuestion, ""},
 }
+
+// IsRequest reports whether a kind asks for an answer.
+func IsRequest(k protocol.Kind) bool { _, ok := requests[k]; return ok }
 
 // AnswerKind is the kind of the message that answers a request; "" for a question, which no message
 // answers.
-func AnswerKind(k protocol.Kind) protocol.Kind {
-	switch k {
-	case KindQuestion:
-		return ""
-	case protocol.KindPlanApprovalRequest:
-		return protocol.KindPlanApprovalResponse
-	case protocol.KindSandboxPermissionRequest:
-		return protocol.KindSandboxPermissionResponse
-	}
-	return protocol.KindPermissionResponse
-}
+func AnswerKind(k protocol.Kind) protocol.Kind { return requests[k].answer }
 
 // HashText is the SHA-256, in hex, of a message's text. It pairs an entry of a mailbox
 // with a record of a journal.
@@ -80,14 +76,4 @@ func HashText(text string) string {
 }
 
 // GateOf maps a request's kind to what decides it.
-func GateOf(k protocol.Kind) policy.Gate {
-	switch k {
-	case protocol.KindPlanApprovalRequest:
-		return policy.GatePlan
-	case protocol.KindSandboxPermissionRequest:
-		return policy.GateNetwork
-	case KindQuestion:
-		return policy.GateQuestion
-	}
-	return policy.GateTool
-}
+func GateOf(k protocol.Kind) policy.Gate { return cmp.Or(requests[k].gate, policy.GateTool) }

@@ -678,3 +678,24 @@ func (r *Restart) Next(deaths []time.Time, fresh bool, now time.Time) (at *time.
 	t := now.Add(time.Duration(wait) * time.Millisecond)
 	return &t, false
 }
+
+// UnverifiedAt is an audit record and when it was made.
+type UnverifiedAt struct {
+	Unverified
+	Seq  journal.Seq
+	Time time.Time
+}
+
+// DivergedAt is an open divergence.
+type DivergedAt struct {
+	Diverged
+	Seq journal.Seq
+}
+
+// IgnoredAt is a record without effect: its writer had no right to it, or its request
+// was decided already.
+type IgnoredAt struct {
+	Seq  journal.Seq
+	Kind string
+	Why  string
+}
