@@ -68,15 +68,15 @@ type Leader struct {
 // peerSeq names a record: one that a member's journal holds, or one that it
 // says the leader's holds.
 type peerSeq struct {
-	instance record.Instance
-	seq      uint64
+	Instance record.Instance
+	Seq      uint64
 }
 
 // addressed identifies a message of the leader by what ties it to a record.
 type addressed struct {
-	to   record.Instance
-	kind protocol.Kind
-	sha  string
+	To   record.Instance
+	Kind protocol.Kind
+	SHA  string
 }
 
 // Member is the leader's record of one membership.
@@ -201,6 +201,16 @@ func (l *Leader) Member(name protocol.MemberName) (*Member, bool) {
 	return m, ok
 }
 
+// Present finds the member of a name, in any case, that has not ended.
+func (l *Leader) Present(name protocol.MemberName) (*Member, bool) {
+	for _, m := range l.Members {
+		if m.Left == nil && protocol.SameName(m.Name, name) {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
 // ByInstance finds a membership, departed ones included.
 func (l *Leader) ByInstance(i record.Instance) (*Member, bool) { m, ok := l.byInst[i]; return m, ok }
 
@@ -271,3 +281,26 @@ func (l *Leader) Unheard(peer *Worker) bool {
 
 // Version is the newest version of a policy or of a member's mode: one sequence.
 func (l *Leader) Version() uint64 { return l.version }
+
+// mintHandle gives a request its handle when it is seen. Handles of open requests
+// stay taken however old they are.
+func (l *Leader) mintHandle(req *Request, r journal.Record) {
+	for _, p := range l.pending {
+		if p.State == machine.RequestPending && p.Handle != "" && r.Time.Sub(p.Seen) > record.HandleWindow-time.Hour {
+			l.handles.Keep(p.Handle, p.Key, r.Time)
+		}
+	}
+	req.Handle = l.handles.Mint(req.Key, req.Digest, r.Time)
+}
+
+// ByHandle finds the request that a handle was given to: the newest, when a handle
+// was given out again after its time. Case does not count.
+func (l *Leader) ByHandle(handle string) (*Request, bool) {
+	handle = record.CleanHandle(handle)
+	for i := len(l.Requests) - 1; i >= 0 && handle != ""; i-- {
+		if l.Requests[i].Handle == handle {
+			return l.Requests[i], true
+		}
+	}
+	return nil, false
+}

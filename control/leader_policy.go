@@ -130,3 +130,12 @@ func (l *Leader) afterPlan(m *Member) policy.Mode {
 func (m *Member) modeUnder(p record.PolicySet) policy.Mode {
 	return cmp.Or(p.ModeOf(m.Mode, m.ModeBy, m.modeVersion), policy.ModeDefault)
 }
+
+// prune leaves out what has ended: rules and answers whose time is over, and
+// those of members that have left.
+func (l *Leader) prune(p record.PolicySet, now time.Time) record.PolicySet {
+	return p.Pruned(func(i record.Instance) bool {
+		m := l.byInst[i]
+		return i != "" && (m == nil || m.State() == machine.Terminated)
+	}, now)
+}

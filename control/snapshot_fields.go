@@ -31,22 +31,5 @@ func callFields(c *snapshot.Codec, x *Call) {
 		&x.Unknown, &x.turn, &x.took, &x.used, &x.lost, &x.late, &x.past, &x.redo)
 }
 
-func peerSeqFields(c *snapshot.Codec, x *peerSeq) {
-	snapshot.Values(c, &x.instance, &x.seq)
-}
-
-func addressedFields(c *snapshot.Codec, x *addressed) {
-	snapshot.Values(c, &x.to, &x.kind, &x.sha)
-}
-
-func questionFields(c *snapshot.Codec, x *question) {
-	snapshot.Values(c, &x.sum, &x.is, &x.sandboxed)
-}
-
-func voucherFields(c *snapshot.Codec, x *voucher) {
-	snapshot.Values(c, &x.kind, &x.id, &x.sha)
-}
-
-// Calls, members and the keys of maps are inside of a fold, so the codec has to be told how to encode them.
-var _ = []struct{}{snapshot.Own(memberFields), snapshot.Own(callFields), snapshot.Own(peerSeqFields), snapshot.Own(addressedFields),
-	snapshot.Own(questionFields), snapshot.Own(voucherFields)}
+// Calls and members are inside of a fold, so the codec has to be told how to encode them.
+var _ = []struct{}{snapshot.Own(memberFields), snapshot.Own(callFields)}

@@ -166,9 +166,9 @@ func (c *Call) RunDigest() record.Digest {
 
 // question is what two calls have in common that ask for the same.
 type question struct {
-	sum       int // the call of an older program is asked again
-	is        record.Digest
-	sandboxed bool // what was allowed for the sandbox is no allow outside of it
+	Sum       int // the call of an older program is asked again
+	Is        record.Digest
+	Sandboxed bool // what was allowed for the sandbox is no allow outside of it
 }
 
 // questionOf is the content of a call without its sender and time: its digest without a name.
@@ -191,9 +191,9 @@ type TaskState struct {
 
 // voucher identifies a message by what ties it to a record.
 type voucher struct {
-	kind protocol.Kind
-	id   protocol.RequestID
-	sha  string
+	Kind protocol.Kind
+	ID   protocol.RequestID
+	SHA  string
 }
 
 // Vouched is the record behind a message of this worker: Call for a request,
@@ -223,24 +223,24 @@ func (w *Worker) State() machine.State {
 
 // within is the state apart from shutting down.
 func (w *Worker) within() machine.State {
-	host, words := false, false
-	for k := range w.asked {
-		switch k.Kind {
-		case protocol.KindPermissionRequest:
-			return machine.BlockedPermission
-		case protocol.KindSandboxPermissionRequest:
-			host = true
-		case record.KindQuestion:
-			words = true
+	for _, b := range blocks {
+		for k := range w.asked {
+			if k.Kind == b.by {
+				return b.state
+			}
 		}
 	}
-	switch {
-	case host:
-		return machine.BlockedSandbox
-	case words:
-		return machine.BlockedQuestion
-	}
 	return w.base
+}
+
+// blocks has the questions that block a session: the first that it waits for is its state.
+var blocks = []struct {
+	by    protocol.Kind
+	state machine.State
+}{
+	{protocol.KindPermissionRequest, machine.BlockedPermission},
+	{protocol.KindSandboxPermissionRequest, machine.BlockedSandbox},
+	{record.KindQuestion, machine.BlockedQuestion},
 }
 
 // Turn is the work of the turn that runs, nil when idle.

@@ -316,13 +316,9 @@ func (w *Worker) TakeAnswers(l *Leader) []journal.Draft {
 		if c.Kind != record.KindQuestion || !c.Open() {
 			continue
 		}
-		r, ok := l.Request(c.Key)
-		if !ok || r.Decided == nil || r.Order.TakenBack || r.Digest != c.Digest {
-			continue
+		if r, ok := l.Request(c.Key); ok && r.Decided != nil && !r.Order.TakenBack && r.Digest == c.Digest {
+			ds = append(ds, r.Order.taken(""))
 		}
-		b := r.Decided
-		ds = append(ds, journal.Draft{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
-			By: b.By, Reason: b.Reason, Policy: b.Policy, Leader: uint64(r.Order.Seq), Answers: b.Answers, UseBy: b.UseBy}})
 	}
 	return ds
 }

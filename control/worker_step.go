@@ -72,9 +72,15 @@ func (w *Worker) obey(in message.Incoming, o *Order) []journal.Draft {
 	case o.TakenBack:
 		return []journal.Draft{c.revokeBy(takenBackText, in.Entry)}
 	}
-	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
-		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq),
-		UpdatedInput: b.UpdatedInput, UpdatedDigest: b.UpdatedDigest, UseBy: b.UseBy, Entry: in.Entry}}}
+	return []journal.Draft{o.taken(in.Entry)}
+}
+
+// taken drafts that a worker takes this answer, which an entry of its mailbox brought; "": none did.
+func (o *Order) taken(entry string) journal.Draft {
+	b := o.Decided
+	return journal.Draft{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
+		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq), Answers: b.Answers,
+		UpdatedInput: b.UpdatedInput, UpdatedDigest: b.UpdatedDigest, UseBy: b.UseBy, Entry: entry}}
 }
 
 // Take hands the next turn's work to the session: a task that was assigned and not taken yet, or
