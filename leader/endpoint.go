@@ -48,17 +48,12 @@ func (e endpoint) box(to protocol.Address) (mailbox.Store, error) {
 		return e.l.post(protocol.Lead)
 	}
 	e.l.mu.Lock()
-	var name protocol.MemberName // as it is registered
-	for _, m := range e.l.p.Fold.Live() {
-		if protocol.SameName(m.Name, to.Member) {
-			name = m.Name
-		}
-	}
+	m, ok := e.l.p.Fold.Present(to.Member)
 	e.l.mu.Unlock()
-	if name == "" {
+	if !ok {
 		return nil, &transport.NotFoundError{To: to, Why: "there is no such member"}
 	}
-	return e.l.post(name)
+	return e.l.post(m.Name)
 }
 
 // Refused implements transport.Host: an audit record in the leader's journal.

@@ -151,16 +151,14 @@ func (l *Leader) callStop(ctx context.Context, a transport.Args) (any, error) {
 func (l *Leader) another(name string) (protocol.MemberName, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, m := range l.p.Fold.Live() {
-		switch {
-		case !protocol.SameName(m.Name, protocol.MemberName(name)):
-		case m.Leads():
-			return "", errors.New("that is the lead itself: the operator ends it")
-		default:
-			return m.Name, nil
-		}
+	m, ok := l.p.Fold.Present(protocol.MemberName(name))
+	switch {
+	case !ok:
+		return "", &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("%q is no member of this team", name)}
+	case m.Leads():
+		return "", errors.New("that is the lead itself: the operator ends it")
 	}
-	return "", &transport.CallError{Code: transport.CodeNotFound, Why: fmt.Sprintf("%q is no member of this team", name)}
+	return m.Name, nil
 }
 
 var errNoActs = &transport.CallError{Code: transport.CodeRefused, Why: "the program that leads this team does that only for the operator"}

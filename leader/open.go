@@ -126,9 +126,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: protocol.Lead,
-		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
+	watched := poll.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: protocol.Lead,
+		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(), Boxes: mail, Aside: o.State.Quarantine()}, o.Log)
 	p.Box, p.CheckDirectory = watched, watched.Check
 	p.Member = func(name protocol.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: sendDeadline})

@@ -195,18 +195,17 @@ func compare(cfg *team.Config, members []*control.Member) (who []string, how str
 		if !ours(m) {
 			continue
 		}
-		change := ""
+		change := " was removed"
 		switch entry, ok := cfg.Member(m.Name); {
 		case !ok:
-			change = "was removed"
 		case entry.Gone():
-			change = "has shutdownAt"
+			change = " has shutdownAt"
 		case entry.IsActive != nil && !*entry.IsActive:
-			change = "has isActive false"
+			change = " has isActive false"
 		default:
 			continue
 		}
-		who, what = append(who, string(m.Name)), append(what, string(m.Name)+" "+change)
+		who, what = append(who, string(m.Name)), append(what, string(m.Name)+change)
 	}
 	return who, strings.Join(what, ", ")
 }
@@ -217,11 +216,10 @@ func correct(c *team.Config, members []*control.Member) {
 		if !ours(m) {
 			continue
 		}
-		switch entry, ok := c.Member(m.Name); {
-		case !ok:
-			c.Members = append(c.Members, Entry(c.Name, m))
-		default:
+		if entry, ok := c.Member(m.Name); ok {
 			entry.ShutdownAt, entry.IsActive = time.Time{}, new(true)
+		} else {
+			c.Members = append(c.Members, Entry(c.Name, m))
 		}
 	}
 }

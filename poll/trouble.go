@@ -63,15 +63,13 @@ func LogReports(log *slog.Logger) func(mailbox.Report) {
 	return func(r mailbox.Report) { log.Warn(r.What, "mailbox", r.Path, "quarantine", r.Quarantine) }
 }
 
-// Mailbox returns what a mailbox is to call with what keeps it from being read, and nil
-// when it can be read again. A nil log is none.
-func Mailbox(log *slog.Logger) func(error) {
-	return once(log, "the mailbox cannot be used now and counts as empty, will retry")
-}
-
-// Locked is Mailbox for what keeps it from being changed.
-func Locked(log *slog.Logger) func(error) {
-	return once(log, "the mailbox cannot be changed now: what is missing is taken from the journal, and what was read is marked later")
+// Watch is boxes.Watch that logs what keeps the mailbox from being read and changed, and what was set aside. A nil log
+// is none.
+func Watch(box mailbox.Store, o boxes.WatchOptions, log *slog.Logger) *boxes.Watched {
+	o.Trouble = once(log, "the mailbox cannot be used now and counts as empty, will retry")
+	o.Locked = once(log, "the mailbox cannot be changed now: what is missing is taken from the journal, and what was read is marked later")
+	o.Report = LogReports(log)
+	return boxes.Watch(box, o)
 }
 
 func once(log *slog.Logger, msg string) func(error) {

@@ -2,11 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
 
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/caught"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // borrowing is who has the member's conversation, or waits for it: only the leader's journal says that.
@@ -61,20 +63,38 @@ func (w *Worker) part(t *turn, why error) bool {
 // unborrowed waits until nobody takes the conversation and all work goes on: meanwhile nothing is asked and no call
 // starts, but for a person's taking of a call that runs, such as a subagent's.
 func (h host) unborrowed(ctx context.Context) error {
-	w := h.w
-	for {
-		w.mu.Lock()
-		b, within, halted := w.borrowing(), len(w.p.Fold.Running()) > 0, w.p.Lead.Halt != nil
-		own, passed := w.changed, w.passed
-		w.mu.Unlock()
-		if !halted && (b == nil || within && !b.Now) {
-			return nil
+	_, err := h.until(ctx, 0, func() bool {
+		b, within := h.w.borrowing(), len(h.w.p.Fold.Running()) > 0
+		return h.w.p.Lead.Halt == nil && (b == nil || within && !b.Now)
+	})
+	return err
+}
+
+// errHalted cuts a turn short because the operator has stopped all work.
+var errHalted = errors.New("the operator's stop of all work")
+
+// halts cuts the turn short while the operator has stopped all work, and records that nothing of the member
+// runs any more. No turn begins meanwhile. Only the leader's journal says that it is stopped.
+func (w *Worker) halts(ctx context.Context) (out bool, err error) {
+	w.mu.Lock()
+	h := w.p.Lead.Halt
+	if t := w.turn; h != nil && t != nil {
+		if t.ran == nil {
+			t.ran = []record.Key{}
+			for _, c := range w.p.Fold.Running() {
+				t.ran = append(t.ran, c.Key)
+			}
 		}
-		select {
-		case <-own:
-		case <-passed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		t.stop(errHalted)
 	}
+	due := h != nil && w.turn == nil && !w.acts() && w.p.Fold.Rested != uint64(h.Seq)
+	var ran []record.Key
+	if w.aside != nil {
+		ran = w.aside.ran
+	}
+	w.mu.Unlock()
+	if !due {
+		return h != nil, nil
+	}
+	return true, w.appendNow(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Rest(h.Seq, ran), nil })
 }

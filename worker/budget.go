@@ -46,35 +46,16 @@ func (w *Worker) budget() ([]journal.Draft, error) {
 // the agent's patience has ended, or nobody attends who could raise the budget.
 func (h host) afford(ctx context.Context) (no agent.Decision, ok bool, err error) {
 	w := h.w
-	var patience <-chan time.Time
-	for {
-		w.mu.Lock()
+	_, err = h.until(ctx, w.p.GateWait, func() bool {
 		paused := !h.t.over && w.paused(ctx)
-		own, passed := w.changed, w.passed
 		e := w.p.Fold.Over(w.p.Lead)
-		unattended := w.unattended()
-		w.mu.Unlock()
-		if !paused || e == nil {
-			return no, true, nil
+		if ok = !paused || e == nil; ok {
+			return true
 		}
 		no = agent.Decision{Reason: e.String() + ": ask again when it is raised", By: "system"}
-		if unattended {
-			return no, false, nil
-		}
-		if patience == nil && w.p.GateWait > 0 {
-			t := time.NewTimer(w.p.GateWait)
-			defer t.Stop()
-			patience = t.C
-		}
-		select {
-		case <-own:
-		case <-passed:
-		case <-patience:
-			return no, false, nil
-		case <-ctx.Done():
-			return no, false, ctx.Err()
-		}
-	}
+		return w.unattended()
+	})
+	return no, ok, err
 }
 
 // unattended reports whether the request for a larger budget was denied because nobody is there. The

@@ -37,12 +37,17 @@ func follower(o Options, t *record.Worktree) func(ctx context.Context, tell func
 		}
 		return follow(ctx, o.Minter.Now, signs, t.Base, tree.At, func() error {
 			// A git that is killed leaves its locks in the repository.
-			if _, err := g.Fetch(context.WithoutCancel(ctx), tree); err != nil {
-				return fmt.Errorf("the member's branch is not in the repository yet: %w", err)
-			}
-			return nil
+			return fetch(context.WithoutCancel(ctx), g, tree)
 		}, tell)
 	}
+}
+
+// fetch brings a member's branch into the repository.
+func fetch(ctx context.Context, g worktree.Git, tree worktree.Tree) error {
+	if _, err := g.Fetch(ctx, tree); err != nil {
+		return fmt.Errorf("the member's branch is not in the repository yet: %w", err)
+	}
+	return nil
 }
 
 // follow calls fetch when a sign came and the branch is elsewhere than at the last fetch. It pauses four times

@@ -51,16 +51,8 @@ func keepPlan(dir, plan string) (string, error) {
 
 // shownAt returns the pane of this member in the registry; empty when the registry cannot be read.
 func shownAt(ctx context.Context, o Options, name protocol.MemberName) control.Shown {
-	reg, err := team.Open(o.Root, o.Team, team.Options{})
-	if err != nil {
-		return control.Shown{}
-	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return control.Shown{}
-	}
-	m, ok := cfg.Member(name)
-	if !ok || m.Gone() {
+	m, err := (&Abroad{o.Root, o.Team, name}).entry(ctx, team.Options{})
+	if err != nil || m == nil {
 		return control.Shown{}
 	}
 	return control.Shown{Pane: m.TmuxPaneID, Backend: m.BackendType}

@@ -357,27 +357,41 @@ func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error
 // await waits until the question is answered, or patience ends: then the agent
 // is told to retry and the question stays open.
 func (h host) await(ctx context.Context, k record.Key) (*record.Answered, error) {
-	w := h.w
-	var patience <-chan time.Time
-	if w.p.GateWait > 0 {
-		t := time.NewTimer(w.p.GateWait)
+	var ans *record.Answered
+	come, err := h.until(ctx, h.w.p.GateWait, func() bool {
+		ans = h.w.answerTo(k)
+		return ans != nil
+	})
+	if come || err != nil {
+		return ans, err
+	}
+	return h.stopWaiting(ctx, k)
+}
+
+// until looks, with mu held, at once, after each change and after each pass, until done says so. False: patience, if
+// there is any, or ctx has ended before.
+func (h host) until(ctx context.Context, patience time.Duration, done func() bool) (bool, error) {
+	var over <-chan time.Time
+	if patience > 0 {
+		t := time.NewTimer(patience)
 		defer t.Stop()
-		patience = t.C
+		over = t.C
 	}
 	for {
-		w.mu.Lock()
-		ans := w.answerTo(k)
-		changed := w.changed
-		w.mu.Unlock()
-		if ans != nil {
-			return ans, nil
+		h.w.mu.Lock()
+		did := done()
+		changed, passed := h.w.changed, h.w.passed
+		h.w.mu.Unlock()
+		if did {
+			return true, nil
 		}
 		select {
 		case <-changed:
-		case <-patience:
-			return h.stopWaiting(ctx, k)
+		case <-passed:
+		case <-over:
+			return false, nil
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

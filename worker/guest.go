@@ -47,21 +47,23 @@ type Abroad struct {
 	name protocol.MemberName
 }
 
-// listed reports whether the guest has an entry.
-func (r *Abroad) listed(ctx context.Context) (bool, error) {
-	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
+// entry is the member's entry; nil: there is none.
+func (r *Abroad) entry(ctx context.Context, o team.Options) (m *team.Member, err error) {
+	t, err := team.Open(r.root, r.team, o)
 	var c *team.Config
 	if err == nil {
 		c, err = t.Load(ctx)
 	}
 	if _, missing := errors.AsType[*team.NotFoundError](err); missing {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	m, ok := c.Member(r.name)
-	return ok && !m.Gone(), nil
+	if m, _ = c.Member(r.name); m == nil || m.Gone() {
+		return nil, nil
+	}
+	return m, nil
 }
 
 // setActive writes isActive of that entry. It tries for the lock once, for a short time.
@@ -112,13 +114,13 @@ func (w *Worker) abroad(ctx context.Context) error {
 	w.activity.Lock()
 	w.writeActive()
 	w.activity.Unlock()
-	listed, err := w.p.Abroad.listed(ctx)
+	entry, err := w.p.Abroad.entry(ctx, team.Options{Deadline: activeWait})
 	w.trouble.Note("registry", err, "the registry of the team cannot be read, will retry")
 	now := w.p.Minter.Now()
 	switch {
 	case err != nil:
 		return ctx.Err()
-	case listed:
+	case entry != nil:
 		w.unlisted = time.Time{}
 	case w.unlisted.IsZero():
 		w.unlisted = now
@@ -158,18 +160,12 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
-	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
-		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
-	p.Box, p.CheckDirectory = watched, watched.Check
-	if p.LeadBox, err = mail.Open(protocol.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
+	if err := p.mailboxes(o, mail, m, box, "", o.Guest.Agent, o.Guest.Spec); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = true // the other program writes no journal
 	p.Peer = func(protocol.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = &Abroad{o.Root, o.Team, m.Name}
-	if p.Agent, err = o.agent(o.Guest.Agent, o.Guest.Spec); err != nil {
-		return nil, err
-	}
 	if o.Guest.Agent == "exec" {
 		p.Agent = onWords{p.Agent}
 	}

@@ -3,9 +3,10 @@ package worker
 import (
 	"context"
 	"slices"
-	"time"
 
 	"waggle/control"
+	"waggle/journal"
+	"waggle/record"
 )
 
 // Enforcer opens the network for this member's tools. Each call passes all valid grants, not the
@@ -39,13 +40,22 @@ func (w *Worker) enforce(ctx context.Context) error {
 }
 
 func sameGrant(a, b control.Grant) bool {
-	at := func(t *time.Time) time.Time {
-		if t == nil {
-			return time.Time{}
-		}
-		return *t
-	}
-	untilA, untilB := at(a.Until), at(b.Until)
+	same := a.Until == b.Until || a.Until != nil && b.Until != nil && a.Until.Equal(*b.Until)
 	a.Until, b.Until = nil, nil
-	return a == b && untilA.Equal(untilB)
+	return same && a == b
+}
+
+// account records the connections that have ended.
+func (w *Worker) account(ctx context.Context) {
+	done := w.connections.Take()
+	if len(done.Connections) == 0 && done.More == 0 {
+		return
+	}
+	err := w.appendNow(ctx, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: record.KindConnected, Body: done}}, nil
+	})
+	w.trouble.Note("connections", err, "connections are not on record yet, will retry")
+	if err != nil {
+		w.connections.Back(done)
+	}
 }

@@ -232,14 +232,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	watched := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
-		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
-		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Locked: poll.Locked(o.Log), Report: poll.LogReports(o.Log)})
-	p.Box, p.CheckDirectory = watched, watched.Check
-	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
-	// not delay reading.
-	box := mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}
-	if p.LeadBox, err = mail.Open(protocol.Lead, box); err != nil {
+	if err := p.mailboxes(o, mail, m, own, o.State.Quarantine(), m.Agent, m.Spec); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = team.DialectOf(o.Team) == team.DialectSession
@@ -247,14 +240,9 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		if _, ok := p.Lead.Member(name); !ok {
 			return nil, &team.NotFoundError{What: "member", Name: string(name)}
 		}
-		peer := box
-		peer.Limits = mailbox.DefaultLimits
-		return mail.Open(name, peer)
+		return mail.Open(name, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second, Limits: mailbox.DefaultLimits})
 	}
 	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{}); err != nil {
-		return nil, err
-	}
-	if p.Agent, err = o.agent(m.Agent, m.Spec); err != nil {
 		return nil, err
 	}
 	if d, ok := p.Agent.(agent.Displayed); ok && o.Display != nil {
@@ -262,6 +250,21 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	}
 	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
 	return p.watch(p.place(o, o.Root.MemberDir(o.Team, m.Name)), append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
+}
+
+// mailboxes has the member's own mailbox watched, opens the lead's, and makes the agent. aside is where a file goes that
+// blocks the mailbox; "": it stays.
+func (p *Parts) mailboxes(o Options, mail mailbox.Boxes, m *control.Member, own mailbox.Store, aside, kind string, spec []byte) (err error) {
+	watched := poll.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
+		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(), Boxes: mail, Aside: aside}, o.Log)
+	p.Box, p.CheckDirectory = watched, watched.Check
+	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
+	// not delay reading.
+	if p.LeadBox, err = mail.Open(protocol.Lead, mailbox.Options{Report: poll.LogReports(o.Log), Deadline: time.Second}); err != nil {
+		return err
+	}
+	p.Agent, err = o.agent(kind, spec)
+	return err
 }
 
 // watch makes the nudges: when one of the directories changes, and every second. stop, or an error, calls shut at the end.

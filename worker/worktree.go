@@ -49,8 +49,8 @@ func bringer(o Options, t *record.Worktree) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := g.Fetch(ctx, worktree.Tree(*t)); err != nil {
-			return fmt.Errorf("the member's branch is not in the repository yet: %w", err)
+		if err := fetch(ctx, g, worktree.Tree(*t)); err != nil {
+			return err
 		}
 		if _, err := g.EndTurn(ctx, worktree.Tree(*t)); err != nil {
 			return fmt.Errorf("what the turn changed is not on record: %w", err)
