@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -111,11 +112,8 @@ type counter struct {
 }
 
 func (c *counter) Write(p []byte) (int, error) {
-	for _, b := range p {
-		if b == '\n' {
-			c.n++
-		}
-		c.last = b
+	if len(p) > 0 {
+		c.n, c.last = c.n+bytes.Count(p, []byte{'\n'}), p[len(p)-1]
 	}
 	return len(p), nil
 }

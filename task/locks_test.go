@@ -41,7 +41,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 		{"assign", func() error { _, _, err := l.Assign(ctx, "1", "v", protocol.Lead, noon); return err }, false, true},
 		{"start", func() error { _, err := l.Start(ctx, "1", "v"); return err }, false, true},
 		{"complete", func() error { _, err := l.Complete(ctx, "1", "v"); return err }, false, true},
-		{"release", func() error { _, err := l.Release(ctx, "w"); return err }, false, false},
+		{"release", func() error { _, err := l.ReleaseNoted(ctx, "w", nil); return err }, false, false},
 		{"get", func() error { _, err := l.Get(ctx, "1"); return err }, false, false},
 		{"all", func() error { _, _, err := l.All(ctx); return err }, false, false},
 		{"delete", func() error { return l.Delete(ctx, "1") }, true, true},

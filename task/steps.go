@@ -203,14 +203,9 @@ func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error)
 	return t, err
 }
 
-// Release gives back every unfinished task of a member that has ended: owner "",
+// ReleaseNoted gives back every unfinished task of a member that has ended: owner "",
 // pending (protocol §9 row 29). It returns the ids, ascending. Tasks that cannot be
-// read or written do not stop the others; their errors are joined.
-func (l *List) Release(ctx context.Context, owner protocol.MemberName) ([]ID, error) {
-	return l.ReleaseNoted(ctx, owner, nil)
-}
-
-// ReleaseNoted is Release that leaves a note on the tasks: their metadata gets the key
+// read or written do not stop the others; their errors are joined. The tasks get the note: their metadata has the key
 // MetaReleased, until they have an owner again. A nil note leaves none.
 func (l *List) ReleaseNoted(ctx context.Context, owner protocol.MemberName, note *Released) ([]ID, error) {
 	if _, err := protocol.ParseMember(string(owner)); err != nil {

@@ -151,7 +151,7 @@ func TestRelease(t *testing.T) {
 		create(t, l, in)
 	}
 	write(t, filepath.Join(dir, "7.json"), "{")
-	got, err := l.Release(t.Context(), "w")
+	got, err := l.ReleaseNoted(t.Context(), "w", nil)
 	equal(t, "ids", []task.ID{"1", "2", "3"}, got)
 	if !errors.As(err, new(*task.CorruptError)) {
 		t.Errorf("what could not be read is reported: %v", err)
@@ -170,7 +170,7 @@ func TestRelease(t *testing.T) {
 	if got := read(t, filepath.Join(dir, "2.json")); !strings.Contains(got, `"owner": ""`) {
 		t.Error(got)
 	}
-	if got, err := l.Release(t.Context(), "w"); got != nil || err != nil {
+	if got, err := l.ReleaseNoted(t.Context(), "w", nil); got != nil || err != nil {
 		t.Errorf("again: %v %v", got, err)
 	}
 }

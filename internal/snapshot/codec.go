@@ -60,17 +60,13 @@ func Decode[T any](b []byte, version string, x *T, fields func(*Codec, *T)) erro
 func (c *Codec) fail() { c.err, c.in = ErrInvalid, "" }
 
 func (c *Codec) uvarint() uint64 {
-	var x uint64
-	for i := 0; i < len(c.in) && i < binary.MaxVarintLen64; i++ {
-		b := c.in[i]
-		x |= uint64(b&0x7f) << (7 * i)
-		if b < 0x80 {
-			c.in = c.in[i+1:]
-			return x
-		}
+	x, n := binary.Uvarint([]byte(c.in[:min(len(c.in), binary.MaxVarintLen64)]))
+	if n <= 0 {
+		c.fail()
+		return 0
 	}
-	c.fail()
-	return 0
+	c.in = c.in[n:]
+	return x
 }
 
 // bytes reads n bytes.
@@ -93,27 +89,20 @@ func (c *Codec) unsigned(x *uint64) {
 }
 
 func (c *Codec) signed(x *int64) {
-	if !c.reading {
-		c.out = binary.AppendVarint(c.out, *x)
-		return
-	}
-	n := c.uvarint()
+	n := uint64(*x<<1) ^ uint64(*x>>63)
+	c.unsigned(&n)
 	*x = int64(n>>1) ^ -int64(n&1)
 }
 
 func (c *Codec) flag(x *bool) {
-	if c.reading {
-		n := c.uvarint()
-		if *x = n == 1; n > 1 {
-			c.fail()
-		}
-		return
-	}
-	n := byte(0)
+	n := uint64(0)
 	if *x {
 		n = 1
 	}
-	c.out = append(c.out, n)
+	c.unsigned(&n)
+	if *x = n == 1; n > 1 {
+		c.fail()
+	}
 }
 
 func (c *Codec) text(x *string) {
