@@ -73,13 +73,10 @@ func (l *Leader) returnedRec(r journal.Record, b record.Returned) error {
 // Part drafts what a turn leaves that is cut short: its open requests are closed with the reason, and
 // decided by nobody. What the leader has decided already comes in as usual, and opens nothing (yielded).
 func (w *Worker) Part(l *Leader, why string) []journal.Draft {
-	var ds []journal.Draft
-	for _, c := range w.Calls {
-		if r, ok := l.Request(c.Key); c.Open() && c != w.budget && (!ok || r.Decided == nil) {
-			ds = append(ds, c.revoke(why))
-		}
-	}
-	return ds
+	return w.closes(why, func(c *Call) bool {
+		r, ok := l.Request(c.Key)
+		return c.Open() && c != w.budget && (!ok || r.Decided == nil)
+	})
 }
 
 // Lent reports that a person has had the conversation since the agent's own client was in it last.

@@ -287,7 +287,7 @@ func (l *Leader) Version() uint64 { return l.version }
 func (l *Leader) mintHandle(req *Request, r journal.Record) {
 	for _, p := range l.pending {
 		if p.State == machine.RequestPending && p.Handle != "" && r.Time.Sub(p.Seen) > record.HandleWindow-time.Hour {
-			l.handles.Keep(p.Handle, p.Key, r.Time)
+			l.handles.Given[p.Handle] = record.GivenHandle{Key: p.Key, At: r.Time}
 		}
 	}
 	req.Handle = l.handles.Mint(req.Key, req.Digest, r.Time)

@@ -388,18 +388,15 @@ func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 	return true
 }
 
-func endingReason(r *Request) string {
-	if r.Kind == record.KindQuestion {
-		return record.NoAnswer + ": the team is being ended"
-	}
-	return "the team is being ended"
-}
-
 // Ending lists the denials that are due for open questions when a team ends.
 func (l *Leader) Ending() []Answer {
 	var vs []Answer
 	for _, r := range l.pending {
-		vs = append(vs, Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: endingReason(r)})
+		why := "the team is being ended"
+		if r.Kind == record.KindQuestion {
+			why = record.NoAnswer + ": " + why
+		}
+		vs = append(vs, Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: why})
 	}
 	return vs
 }

@@ -174,7 +174,7 @@ func orderFor(m *Member, p protocol.Payload, mint record.Mint) (*record.Mail, er
 	said, dialect := message.In(m.Spelling, p, "", mint.Now)
 	mail, err := record.ComposeIn(dialect, protocol.Lead, "", m.Name, said, mint)
 	if err != nil && dialect != protocol.DialectWire {
-		return record.Compose(protocol.Lead, "", m.Name, p, mint)
+		return record.ComposeIn(protocol.DialectWire, protocol.Lead, "", m.Name, p, mint)
 	}
 	return mail, err
 }

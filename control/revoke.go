@@ -21,16 +21,10 @@ func (w *Worker) Older() bool {
 // §2): open requests, and allows that were not used. The decisions in the leader's journal are
 // applied first: a denial stays in force, and an allow is closed once it is here.
 func (w *Worker) Supersede(l *Leader) []journal.Draft {
-	var ds []journal.Draft
-	for _, c := range w.Calls {
-		if c.Ask.Sum() >= record.SumN {
-			continue
-		}
-		if r, ok := l.Request(c.Key); c.revocable() || c.Open() && (!ok || r.Decided == nil) {
-			ds = append(ds, c.revoke(supersededText))
-		}
-	}
-	return ds
+	return w.closes(supersededText, func(c *Call) bool {
+		r, ok := l.Request(c.Key)
+		return c.Ask.Sum() < record.SumN && (c.revocable() || c.Open() && (!ok || r.Decided == nil))
+	})
 }
 
 // Revoke revokes the allow of a call that was not started, because the facts that were recorded
@@ -49,12 +43,16 @@ func (w *Worker) outrun(kind protocol.Kind, a record.Ask) []journal.Draft {
 	if kind != protocol.KindPermissionRequest {
 		return nil
 	}
-	var ds []journal.Draft
 	want := questionOf(kind, a.Bare())
-	for _, c := range w.Calls {
-		if c.Kind == kind && c.Open() && !w.waits(c) && questionOf(kind, c.Ask.Bare()) == want {
-			ds = append(ds, c.revoke("superseded: what it names has changed, and it is asked again"))
-		}
+	return w.closes("superseded: what it names has changed, and it is asked again", func(c *Call) bool {
+		return c.Kind == kind && c.Open() && !w.waits(c) && questionOf(kind, c.Ask.Bare()) == want
+	})
+}
+
+// closes drafts that the worker itself closes those of its calls.
+func (w *Worker) closes(why string, of func(*Call) bool) (ds []journal.Draft) {
+	for _, c := range those(w.Calls, of) {
+		ds = append(ds, c.revoke(why))
 	}
 	return ds
 }

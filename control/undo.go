@@ -84,14 +84,7 @@ func (w *Worker) Reask(l *Leader) []journal.Draft {
 	if w.gone {
 		return nil
 	}
-	var ds []journal.Draft
-	for _, c := range w.Calls {
-		if c.AskedSeq == 0 || !l.TakenBack(c.Key) {
-			continue
-		}
-		if o := l.byKey[c.Key].Order; c.revocable() || c.Open() && !o.Sent {
-			ds = append(ds, c.revoke(takenBackText))
-		}
-	}
-	return ds
+	return w.closes(takenBackText, func(c *Call) bool {
+		return c.AskedSeq != 0 && l.TakenBack(c.Key) && (c.revocable() || c.Open() && !l.byKey[c.Key].Order.Sent)
+	})
 }

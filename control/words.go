@@ -108,7 +108,7 @@ func (l *Leader) Unsaid(entry string, now time.Time) string {
 // unsaid reports words that were closed before they were delivered.
 func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != record.KindTaken }
 
-// mailOf is compose for an existing envelope of words.
+// mailOf is record.ComposeText for an existing envelope of words.
 func mailOf(to protocol.MemberName, env protocol.Envelope) (*record.Mail, error) {
 	if (message.Incoming{Envelope: env, Decoded: protocol.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}

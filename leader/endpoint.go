@@ -6,10 +6,8 @@ import (
 	"sync"
 
 	"waggle/boxes"
-	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/protocol"
-	"waggle/record"
 	"waggle/transport"
 )
 
@@ -58,14 +56,7 @@ func (e endpoint) box(to protocol.Address) (mailbox.Store, error) {
 
 // Refused implements transport.Host: an audit record in the leader's journal.
 func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
-	mint, err := e.l.p.Minter.Mint()
-	if err == nil {
-		err = e.l.appendNow(ctx, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-				Entry: "socket#" + mint.MsgID, Box: string(protocol.Lead), Why: "connection refused: " + r.String()}}}, nil
-		})
-	}
-	e.l.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
+	e.l.trouble.Refused(ctx, e.l.p.Minter, protocol.Lead, r.Peer.String(), r.String(), e.l.appendNow)
 }
 
 func (l *Leader) wake() {

@@ -3,8 +3,6 @@ package leader
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -229,8 +227,7 @@ func correct(c *team.Config, members []*control.Member) {
 // named names an edit by what it made of the file and when it was seen first.
 func (b *book) named(edit string, now time.Time) string {
 	if b.edit != edit {
-		sum := sha256.Sum256([]byte(edit))
-		b.edit, b.entry = edit, fmt.Sprintf("%s#%s@%d", RegistryBox, hex.EncodeToString(sum[:8]), now.UnixNano())
+		b.edit, b.entry = edit, fmt.Sprintf("%s#%s@%d", RegistryBox, record.HashText(edit)[:16], now.UnixNano())
 	}
 	return b.entry
 }

@@ -8,6 +8,7 @@ import (
 	"waggle/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/protocol"
 	"waggle/record"
 )
 
@@ -52,6 +53,18 @@ func (t *Troubles) Directory(ctx context.Context, check func() *boxes.Change, pu
 		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	t.Note("noticed", err, "the change of the team's directory is not recorded")
+}
+
+// Refused audits a connection to the socket of this mailbox's owner that was refused: from whom, and why.
+func (t *Troubles) Refused(ctx context.Context, m Minter, box protocol.MemberName, from, why string, put func(ctx context.Context, propose func() ([]journal.Draft, error)) error) {
+	mint, err := m.Mint()
+	if err == nil {
+		err = put(ctx, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
+				Entry: "socket#" + mint.MsgID, Box: string(box), Why: "connection refused: " + why}}}, nil
+		})
+	}
+	t.Note("refusal", err, "a refused connection is not on record", "from", from)
 }
 
 // LogReports returns the function for a mailbox's reports (mailbox.Options): it logs each repair and the

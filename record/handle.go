@@ -75,8 +75,3 @@ func (h *Handles) Mint(k Key, d Digest, at time.Time) string {
 	}
 	return code
 }
-
-// Keep holds on to the handle of a request that is still open.
-func (h *Handles) Keep(handle string, k Key, at time.Time) {
-	h.Given[handle] = GivenHandle{k, at}
-}

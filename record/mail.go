@@ -35,13 +35,8 @@ func (m Mint) Nth(n int) Mint {
 	return m
 }
 
-// Compose encodes a payload as the exact envelope that a record will hold. Encode refuses what its
-// receiver could not decode, because that would never be answered.
-func Compose(from protocol.MemberName, color string, to protocol.MemberName, p protocol.Payload, m Mint) (*Mail, error) {
-	return ComposeIn(protocol.DialectWire, from, color, to, p, m)
-}
-
-// ComposeIn is Compose for a receiver that reads a dialect.
+// ComposeIn encodes a payload as the exact envelope that a record will hold, for a receiver that reads a dialect. Encode
+// refuses what its receiver could not decode, because that would never be answered.
 func ComposeIn(d protocol.Dialect, from protocol.MemberName, color string, to protocol.MemberName, p protocol.Payload, m Mint) (*Mail, error) {
 	env := protocol.Envelope{From: string(from), Timestamp: protocol.FormatTime(m.Now), Color: color, MsgV: 1, MsgID: m.MsgID, Type: "message"}
 	env, err := env.Carrying(p, d)
@@ -60,9 +55,9 @@ func ComposeIn(d protocol.Dialect, from protocol.MemberName, color string, to pr
 	return &Mail{To: to, Kind: p.Kind(), SHA256: HashText(env.Text), Envelope: raw}, nil
 }
 
-// ComposeText is compose for plain words.
+// ComposeText is ComposeIn for plain words.
 func ComposeText(from protocol.MemberName, color string, to protocol.MemberName, text, summary string, m Mint) (*Mail, error) {
-	mail, err := Compose(from, color, to, protocol.Text{Text: text}, m)
+	mail, err := ComposeIn(protocol.DialectWire, from, color, to, protocol.Text{Text: text}, m)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ var mint = record.Mint{Now: start, MsgID: "8a0f2d6c-1111-4222-8333-444455556666"
 // TestCompose: a mail holds the envelope that is sent, byte for byte, and the sum of its text.
 func TestCompose(t *testing.T) {
 	p := protocol.ShutdownRequest{From: "team-lead", RequestID: "shutdown-abc1234@ada", Reason: "done", Timestamp: protocol.FormatTime(start)}
-	mail, err := record.Compose("team-lead", "blue", "ada", p, mint)
+	mail, err := record.ComposeIn(protocol.DialectWire, "team-lead", "blue", "ada", p, mint)
 	testenv.Must(t, err)
 	env, err := mail.Open()
 	testenv.Must(t, err)
@@ -31,7 +31,7 @@ func TestCompose(t *testing.T) {
 	if d := protocol.Decode(env); d.Kind != protocol.KindShutdownRequest || len(d.Warnings) > 0 {
 		t.Errorf("it is read as %s, %q", d.Kind, d.Warnings)
 	}
-	again, err := record.Compose("team-lead", "blue", "ada", p, mint)
+	again, err := record.ComposeIn(protocol.DialectWire, "team-lead", "blue", "ada", p, mint)
 	if err != nil || string(again.Envelope) != string(mail.Envelope) {
 		t.Errorf("composed again it is %s, %v", again.Envelope, err)
 	}
@@ -44,7 +44,7 @@ func TestCompose(t *testing.T) {
 // the kind.
 func TestComposeRefuses(t *testing.T) {
 	for _, p := range []protocol.Payload{protocol.ShutdownRequest{}, protocol.PermissionRequest{}} {
-		mail, err := record.Compose("team-lead", "", "ada", p, mint)
+		mail, err := record.ComposeIn(protocol.DialectWire, "team-lead", "", "ada", p, mint)
 		if mail != nil || err == nil || !strings.HasPrefix(err.Error(), "compose "+string(p.Kind())+": ") {
 			t.Errorf("%+v: %v, %v", p, mail, err)
 		}

@@ -5,10 +5,8 @@ import (
 	"fmt"
 
 	"waggle/boxes"
-	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/protocol"
-	"waggle/record"
 	"waggle/transport"
 )
 
@@ -29,14 +27,7 @@ func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ protocol.Address
 
 // Refused implements transport.Host: an audit record in the member's journal.
 func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
-	mint, err := e.w.p.Minter.Mint()
-	if err == nil {
-		err = e.w.appendNow(ctx, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
-				Entry: "socket#" + mint.MsgID, Box: string(e.w.p.Fold.Name), Why: "connection refused: " + r.String()}}}, nil
-		})
-	}
-	e.w.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
+	e.w.trouble.Refused(ctx, e.w.p.Minter, e.w.p.Fold.Name, r.Peer.String(), r.String(), e.w.appendNow)
 }
 
 // leadAgentSocket is the name of the socket of the lead's agent, which only its own processes use:

@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,6 +12,7 @@ import (
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/fs/logfile"
 	"waggle/protocol"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -22,8 +21,7 @@ import (
 // keepPlan writes a plan into the member's directory, under a name that the text
 // gives, and returns its absolute path. The same plan is the same file.
 func keepPlan(dir, plan string) (string, error) {
-	sum := sha256.Sum256([]byte(plan))
-	name := hex.EncodeToString(sum[:4]) + ".md"
+	name := record.HashText(plan)[:8] + ".md"
 	path, err := filepath.Abs(filepath.Join(dir, "plans", name))
 	if err != nil {
 		return "", err
