@@ -38,16 +38,16 @@ type origin struct {
 	was     values // the fields as parsed; a field that differs was set since
 }
 
-// origin is nil for a new envelope.
-func (e Envelope) origin() *origin {
+// origin has no members of a new envelope.
+func (e Envelope) origin() origin {
 	if e.kept == "" {
-		return nil
+		return origin{}
 	}
 	was, members, err := readEnvelope(e.kept)
 	if err != nil {
-		return nil // it was read before
+		return origin{} // it was read before
 	}
-	return &origin{members, was.values()}
+	return origin{members, was.values()}
 }
 
 // keptMember is one key of a parsed entry.
@@ -126,11 +126,7 @@ func (e *EntryError) Error() string {
 // Member returns the raw value of a key that Envelope has no field for, such as
 // metadata or lead_sig.
 func (e Envelope) Member(key string) (json.RawMessage, bool) {
-	from := e.origin()
-	if from == nil {
-		return nil, false
-	}
-	for _, m := range from.members {
+	for _, m := range e.origin().members {
 		if m.slot == noSlot && m.Key == key {
 			return json.RawMessage(m.Raw), true
 		}

@@ -26,16 +26,14 @@ func (e Envelope) With(key string, value json.RawMessage) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, fmt.Errorf("envelope with %s: %w", key, err)
 	}
-	k := out.origin()
-	k.members = slices.DeleteFunc(k.members, func(m keptMember) bool { return m.slot == noSlot && m.Key == key })
-	at := len(k.members)
-	if i := slices.IndexFunc(k.members, func(m keptMember) bool { return m.slot == slotRead }); i >= 0 {
-		at = i
+	members := slices.DeleteFunc(out.members(), func(m keptMember) bool { return m.slot == noSlot && m.Key == key })
+	at := slices.IndexFunc(members, func(m keptMember) bool { return m.slot == slotRead })
+	if at < 0 {
+		at = len(members)
 	}
 	m := jsontext.Member{Key: key, Lit: string(jsontext.AppendString(nil, key)), Raw: string(value)}
-	k.members = slices.Insert(k.members, at, keptMember{m, noSlot})
 	// What it says now is read back: a key may be another spelling of a field.
-	return ParseEnvelope(compactLines(out.linesOf(k)))
+	return ParseEnvelope(compact(slices.Insert(members, at, keptMember{m, noSlot})))
 }
 
 // WithMessageID returns e with its msg_id also as messageId, by which readers of
