@@ -40,10 +40,15 @@ func (b backend) Name() string { return b.name }
 
 func (b backend) Start(ctx context.Context, spec Spec) (*Process, error) {
 	p, err := b.start(ctx, spec)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: start%s: %w", b.where, err)
+	return p, failed(err, "start%s", b.where)
+}
+
+// failed gives an error what was asked of the package; nil stays nil.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
 	}
-	return p, nil
+	return fmt.Errorf("spawn: %s: %w", fmt.Sprintf(format, args...), err)
 }
 
 // Spec is what to start.

@@ -3,7 +3,6 @@ package spawn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -59,21 +58,15 @@ type Command struct {
 //
 // Run may be called from several goroutines, as far as Stdin and Output allow it.
 func (c Command) Run(ctx context.Context) (Exit, error) {
-	if err := ctx.Err(); err != nil {
-		return Exit{Code: -1}, fmt.Errorf("spawn: run: %w", err)
-	}
-	r, err := c.start()
+	r, err := c.start(ctx)
 	if err != nil {
-		return Exit{Code: -1}, fmt.Errorf("spawn: run: %w", err)
+		return Exit{Code: -1}, failed(err, "run")
 	}
 	if c.Started != nil {
 		c.Started(r.id)
 	}
 	exit, err := r.finish(ctx)
-	if err != nil {
-		return exit, fmt.Errorf("spawn: run %s: %w", c.Argv[0], err)
-	}
-	return exit, nil
+	return exit, failed(err, "run %s", c.Argv[0])
 }
 
 // run is a Command that was started.
@@ -90,8 +83,11 @@ type run struct {
 	pipes pipes
 }
 
-func (c Command) start() (*run, error) {
-	if len(c.Argv) == 0 || c.Argv[0] == "" {
+func (c Command) start(ctx context.Context) (*run, error) {
+	switch err := ctx.Err(); {
+	case err != nil:
+		return nil, err
+	case len(c.Argv) == 0 || c.Argv[0] == "":
 		return nil, errors.New("no program named")
 	}
 	path, err := LookPath(c.Argv[0], c.Env)

@@ -36,7 +36,7 @@ type Identity struct {
 func Identify(pid int) (Identity, error) {
 	s, err := readStat(pid)
 	if err != nil {
-		return Identity{}, fmt.Errorf("spawn: identify %d: %w", pid, err)
+		return Identity{}, failed(err, "identify %d", pid)
 	}
 	return s.identity(), nil
 }
@@ -94,7 +94,7 @@ func (id Identity) State() (State, error) {
 	case errors.Is(err, ErrGone):
 		return Gone, nil
 	case err != nil:
-		return "", fmt.Errorf("spawn: check %d: %w", id.PID, err)
+		return "", failed(err, "check %d", id.PID)
 	case s.zombie || !s.is(id):
 		return Gone, nil
 	case s.stopped:
@@ -109,10 +109,7 @@ func (id Identity) State() (State, error) {
 // Ancestors checks that.
 func Parent(pid int) (int, error) {
 	s, err := readStat(pid)
-	if err != nil {
-		return 0, fmt.Errorf("spawn: parent of %d: %w", pid, err)
-	}
-	return s.ppid, nil
+	return s.ppid, failed(err, "parent of %d", pid)
 }
 
 // stat is one row of the process table.

@@ -77,19 +77,15 @@ func (m Marked) Orphan() (by Mark, orphan bool) {
 // errors.ErrUnsupported.
 func AllMarked() ([]Marked, error) {
 	found, err := allMarked()
-	if err != nil {
-		return nil, fmt.Errorf("spawn: marked processes: %w", err)
-	}
-	return found, nil
+	return found, failed(err, "marked processes")
 }
 
-// Orphans lists those of AllMarked that a command left behind and match accepts; nil
-// accepts all.
-func Orphans(match func(Marked) bool) ([]Marked, error) {
+// Orphans lists those of AllMarked that a command left behind.
+func Orphans() ([]Marked, error) {
 	all, err := AllMarked()
 	return slices.DeleteFunc(all, func(m Marked) bool {
 		_, orphan := m.Orphan()
-		return !orphan || match != nil && !match(m)
+		return !orphan
 	}), err
 }
 

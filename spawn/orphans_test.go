@@ -82,12 +82,10 @@ func TestOrphans(t *testing.T) {
 	}
 	testenv.Must(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
-	found, err := spawn.Orphans(ours)
+	found, err := spawn.Orphans()
+	found = slices.DeleteFunc(found, func(m spawn.Marked) bool { return !ours(m) })
 	if err != nil || len(found) != 2*n {
 		t.Fatalf("%d orphans, %v, want %d", len(found), err, 2*n)
-	}
-	if none, err := spawn.Orphans(func(spawn.Marked) bool { return false }); err != nil || len(none) > 0 {
-		t.Errorf("%+v, %v", none, err)
 	}
 	// As gc does: each is ended by its own identity, whichever others end meanwhile.
 	var wg sync.WaitGroup

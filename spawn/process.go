@@ -96,10 +96,8 @@ func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
 	if p.cancel == nil {
 		return StopTree(ctx, p.id, g)
 	}
-	if rung, err = p.stopInside(ctx, g); err != nil {
-		return "", fmt.Errorf("spawn: stop: %w", err)
-	}
-	return rung, nil
+	rung, err = p.stopInside(ctx, g)
+	return rung, failed(err, "stop")
 }
 
 // Ask ends the context of a member that runs in this program, and does not wait. For a process it

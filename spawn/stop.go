@@ -79,7 +79,7 @@ func (g Grace) filled() Grace {
 func Stop(ctx context.Context, id Identity, g Grace) (rung string, err error) {
 	rung, err = stop(ctx, id, groupOf(id), g.filled())
 	if err != nil {
-		return "", fmt.Errorf("spawn: stop %d: %w", id.PID, err)
+		return "", failed(err, "stop %d", id.PID)
 	}
 	return rung, nil
 }
@@ -100,7 +100,7 @@ func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error
 		rung, err = Harder(rung, rest), errors.Join(err, err2)
 	}
 	if err != nil {
-		return "", fmt.Errorf("spawn: stop %d and what runs below: %w", id.PID, err)
+		return "", failed(err, "stop %d and what runs below", id.PID)
 	}
 	return rung, nil
 }
@@ -111,10 +111,7 @@ func GroupOf(id Identity) ([]Identity, error) {
 		return nil, nil
 	}
 	live, err := groupOf(id).liveAt(allStats)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: group of %d: %w", id.PID, err)
-	}
-	return identities(live), nil
+	return identities(live), failed(err, "group of %d", id.PID)
 }
 
 // groupOf is what Stop ends.

@@ -1,19 +1,12 @@
 package spawn
 
-import "fmt"
-
 // Subreaper makes the kernel give orphaned descendants to this process (Linux; elsewhere it does
 // nothing), so that they stay recognisable as ours: a daemonised child of a member keeps the member
 // among its [Ancestors]. It lasts until this process ends, is not inherited by children, and can be
 // called again.
 //
 // An orphan that ends stays a zombie of this process until [ReapOrphans].
-func Subreaper() error {
-	if err := subreaper(); err != nil {
-		return fmt.Errorf("spawn: become a subreaper: %w", err)
-	}
-	return nil
-}
+func Subreaper() error { return failed(subreaper(), "become a subreaper") }
 
 // ReapOrphans removes the zombies among the orphans that this process was given, and returns how
 // many. It never takes the status of a process that was started through os or os/exec, by this
@@ -23,8 +16,5 @@ func Subreaper() error {
 // removes nothing and the error matches errors.ErrUnsupported. On other systems it does nothing.
 func ReapOrphans() (int, error) {
 	n, err := reapOrphans()
-	if err != nil {
-		return n, fmt.Errorf("spawn: reap orphans: %w", err)
-	}
-	return n, nil
+	return n, failed(err, "reap orphans")
 }

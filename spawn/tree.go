@@ -15,11 +15,7 @@ import (
 // itself is gone.
 func Ancestors(pid int) ([]Identity, error) {
 	up, err := ancestors(pid)
-	ids := identities(up)
-	if err != nil {
-		return ids, fmt.Errorf("spawn: ancestors of %d: %w", pid, err)
-	}
-	return ids, nil
+	return identities(up), failed(err, "ancestors of %d", pid)
 }
 
 // ancestors walks up again when a parent ended meanwhile, since its children
@@ -66,10 +62,7 @@ func walkUp(read func(pid int) (stat, error), pid int) ([]stat, error) {
 // matches ErrGone when there is no process with this pid.
 func Descendants(pid int) ([]Identity, error) {
 	below, err := descendants(pid)
-	if err != nil {
-		return nil, fmt.Errorf("spawn: descendants of %d: %w", pid, err)
-	}
-	return identities(below), nil
+	return identities(below), failed(err, "descendants of %d", pid)
 }
 
 func descendants(pid int) ([]stat, error) {

@@ -1,7 +1,6 @@
 package spawn
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -23,7 +22,7 @@ func UsageOf(ids ...Identity) ([]Usage, error) {
 	}
 	all, err := usageStats()
 	if err != nil {
-		return nil, fmt.Errorf("spawn: usage: %w", err)
+		return nil, failed(err, "usage")
 	}
 	for i, id := range ids {
 		for _, s := range all {

@@ -109,7 +109,7 @@ func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Me
 		}
 		errs = append(errs, err)
 	}
-	own, err := o.ownMarked(s, m, func() ([]spawn.Marked, error) { return spawn.Orphans(nil) })
+	own, err := o.ownMarked(s, m, spawn.Orphans)
 	errs = append(errs, err)
 	for _, p := range own {
 		errs = append(errs, end(p.ID, p.Argv))
