@@ -34,84 +34,58 @@ type Event struct {
 	// Pane is its id in that server, which is not given again; "" for Watching and
 	// ServerGone.
 	Pane string
-	// Window is the window that the pane is in, or was last, and Name what it is
-	// called. A name is a person's words, or another program's.
-	Window, Name string
 }
 
 // Change is what happened.
 type Change string
 
 const (
-	PaneOpened    Change = "opened"  // it was there when the watch began, is new, or runs again
-	PaneExited    Change = "exited"  // its process has ended; the pane stays, to be read
-	PaneClosed    Change = "closed"  // the pane is gone, with its window or without, whoever closed it
-	PaneMoved     Change = "moved"   // it, or its window, is somewhere else
-	WindowRenamed Change = "renamed" // its window has another name
-	Watching      Change = "watching"
-	ServerGone    Change = "gone"
+	PaneOpened Change = "opened" // it was there when the watch began, is new, or runs again
+	PaneExited Change = "exited" // its process has ended; the pane stays, to be read
+	PaneClosed Change = "closed" // the pane is gone, with its window or without, whoever closed it
+	Watching   Change = "watching"
+	ServerGone Change = "gone"
 )
 
-// look is one pane at one moment.
-type look struct {
-	dead   bool
-	window string
-	places string // where its window is linked: sessions and indexes
-	name   string
-}
-
-// lookFormat is how tmux writes one; lookMark begins each line of it.
+// lookFormat is how tmux writes a pane; lookMark begins each line of it.
 const (
 	lookMark   = "waggle-pane "
-	lookFormat = lookMark + "#{pid} #{pane_id} #{pane_dead} #{window_id} #{session_id}:#{window_index} #{window_name}"
+	lookFormat = lookMark + "#{pid} #{pane_id} #{pane_dead}"
 )
 
-// looks reads what tmux wrote of all panes of a server. A pane whose window is linked
-// to several sessions comes several times.
-func looks(text string) (pid int, all map[string]look, err error) {
-	all = map[string]look{}
+// looks reads what tmux wrote of all panes of a server: whether the process of each has
+// ended. A pane whose window is linked to several sessions comes several times.
+func looks(text string) (pid int, ended map[string]bool, err error) {
+	ended = map[string]bool{}
 	for line := range strings.Lines(text) {
-		f := strings.SplitN(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), lookMark), " ", 6)
-		if len(f) != 6 || !paneID(f[1]) {
+		f := strings.Fields(strings.TrimPrefix(line, lookMark))
+		if len(f) != 3 || !paneID(f[1]) {
 			return 0, nil, fmt.Errorf("tmux said %.200q of a pane", line)
 		}
 		if pid, err = strconv.Atoi(f[0]); err != nil {
 			return 0, nil, fmt.Errorf("tmux said %.200q of a pane", line)
 		}
-		l := look{dead: f[2] == "1", window: f[3], places: f[4], name: f[5]}
-		if before, ok := all[f[1]]; ok {
-			l.places = before.places + " " + l.places
-		}
-		all[f[1]] = l
+		ended[f[1]] = f[2] == "1"
 	}
-	return pid, all, nil
+	return pid, ended, nil
 }
 
 // changes are what happened between two looks, by pane.
-func changes(before, after map[string]look) (events []Event) {
+func changes(before, after map[string]bool) (events []Event) {
 	both := maps.Clone(after)
 	maps.Copy(both, before)
 	for _, id := range slices.SortedFunc(maps.Keys(both), byNumber) {
-		is, now := after[id]
+		ended, now := after[id]
 		was, then := before[id]
-		add := func(what Change, l look) {
-			events = append(events, Event{What: what, Pane: id, Window: l.window, Name: l.name})
-		}
 		if !now {
-			add(PaneClosed, was)
+			events = append(events, Event{PaneClosed, id})
 			continue
 		}
-		if !then || was.dead && !is.dead {
-			add(PaneOpened, is)
+		if !then || was && !ended {
+			events = append(events, Event{PaneOpened, id})
 		}
-		if is.dead && !was.dead {
-			add(PaneExited, is)
-		}
-		if then && (is.window != was.window || is.places != was.places) {
-			add(PaneMoved, is)
-		}
-		if then && is.window == was.window && is.name != was.name {
-			add(WindowRenamed, is)
+		if ended && !was {
+			events = append(events, Event{PaneExited, id})
 		}
 	}
 	return events
@@ -173,8 +147,8 @@ type watch struct {
 	tmux
 	on    func(Event)
 	pid   int
-	panes map[string]look
-	told  bool // Watching
+	panes map[string]bool // see looks
+	told  bool            // Watching
 }
 
 // attach runs one client. looked reports whether it saw the panes at least once.
@@ -240,9 +214,9 @@ func (w *watch) session(ctx context.Context) (string, error) {
 	return quiet, nil
 }
 
-// everyPane is the format that tmux evaluates once a second: it changes when a pane comes, goes,
-// ends or moves, in any session.
-const everyPane = "waggle::#{S:#{session_id}#{W:#{window_index}#{window_id}#{P:#{pane_id}#{pane_dead}}}}"
+// everyPane is the format that tmux evaluates once a second: it changes when a pane comes, goes
+// or ends, in any session.
+const everyPane = "waggle::#{S:#{W:#{P:#{pane_id}#{pane_dead}}}}"
 
 // follow lists the panes, and again whenever tmux notifies of a change. The details of a
 // notification are not used, so that unknown ones do no harm. looked reports whether it saw them.
