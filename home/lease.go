@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"waggle/internal/backoff"
 	"waggle/internal/fs/atomicfile"
 	"waggle/internal/json/jsonfile"
 	"waggle/record"
@@ -55,20 +56,14 @@ const endingWait = 3 * time.Second
 // of its threads has ended, and holds its lease until then: TakeProcess waits for that, and for no
 // process that runs. held is false when another process runs the instance.
 func (d Dir) TakeProcess(ctx context.Context, i record.Instance) (release func() error, held bool, err error) {
-	late := time.NewTimer(endingWait)
-	defer late.Stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
+	ending, cancel := context.WithTimeout(ctx, endingWait)
+	defer cancel()
 	for {
 		release, held, err = d.TryLease(d.ProcessLease(i))
 		if err != nil || held || !d.ended(i) {
 			return release, held, err
 		}
-		select {
-		case <-again.C:
-		case <-late.C:
-			return nil, false, nil
-		case <-ctx.Done():
+		if !backoff.Pause(ending, 10*time.Millisecond) {
 			return nil, false, ctx.Err()
 		}
 	}
@@ -81,8 +76,7 @@ func (d Dir) ended(i record.Instance) bool {
 	if err != nil || at < 0 {
 		return err == nil
 	}
-	alive, err := all[at].ID.Check()
-	return !alive && err == nil
+	return all[at].ID.Ended()
 }
 
 // Dislodge sets the file of the leader lease aside although another program has it
