@@ -2,6 +2,7 @@ package team
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -223,43 +224,37 @@ var membersField = jsonobj.Field[Config]{
 
 // workerFields and leadFields are a member's fields in the two orders of Era B.
 var (
-	workerFields = fieldsInOrder("agentId", "name", "color", "joinedAt", "tmuxPaneId", "subscriptions", "agentType",
-		"model", "prompt", "planModeRequired", "cwd", "worktreePath", "sessionId", "backendType", "isActive", "mode",
-		"spawnedAt", "shutdownAt", "metadata")
-	leadFields = fieldsInOrder("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired",
+	workerFields = []jsonobj.Field[Member]{
+		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *protocol.AgentID { return &m.AgentID }),
+		jsonobj.Text("name", jsonobj.Write, func(m *Member) *protocol.MemberName { return &m.Name }),
+		jsonobj.Text("color", jsonobj.Omit, func(m *Member) *string { return &m.Color }),
+		jsonobj.Time("joinedAt", "spawnedAt", jsonobj.Millis, func(m *Member) *time.Time { return &m.JoinedAt }),
+		jsonobj.Text("tmuxPaneId", jsonobj.Write, func(m *Member) *string { return &m.TmuxPaneID }),
+		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
+		jsonobj.Text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
+		jsonobj.Text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
+		jsonobj.Text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
+		jsonobj.Bool("planModeRequired", jsonobj.Keep, func(m *Member) *bool { return &m.PlanModeRequired }),
+		jsonobj.Text("cwd", jsonobj.Write, func(m *Member) *string { return &m.Cwd }),
+		jsonobj.Text("worktreePath", jsonobj.Omit, func(m *Member) *string { return &m.WorktreePath }),
+		jsonobj.Text("sessionId", jsonobj.Omit, func(m *Member) *string { return &m.SessionID }),
+		jsonobj.Text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
+		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
+		jsonobj.Text("mode", jsonobj.Omit, func(m *Member) *string { return &m.Mode }),
+		jsonobj.Time("spawnedAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.SpawnedAt }),
+		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),
+		objectField("metadata", func(m *Member) *json.RawMessage { return &m.Metadata }),
+	}
+	leadFields = inOrder(workerFields, "agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired",
 		"joinedAt", "tmuxPaneId", "cwd", "worktreePath", "sessionId", "subscriptions", "backendType", "isActive",
 		"mode", "spawnedAt", "shutdownAt", "metadata")
 	memberKeys = jsonobj.Order(workerFields)
 )
 
-func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
-	all := []jsonobj.Field[Member]{
-		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *protocol.AgentID { return &m.AgentID }),
-		jsonobj.Text("name", jsonobj.Write, func(m *Member) *protocol.MemberName { return &m.Name }),
-		jsonobj.Text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
-		jsonobj.Text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
-		jsonobj.Text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
-		jsonobj.Text("color", jsonobj.Omit, func(m *Member) *string { return &m.Color }),
-		jsonobj.Bool("planModeRequired", jsonobj.Keep, func(m *Member) *bool { return &m.PlanModeRequired }),
-		jsonobj.Time("joinedAt", "spawnedAt", jsonobj.Millis, func(m *Member) *time.Time { return &m.JoinedAt }),
-		jsonobj.Text("tmuxPaneId", jsonobj.Write, func(m *Member) *string { return &m.TmuxPaneID }),
-		jsonobj.Text("cwd", jsonobj.Write, func(m *Member) *string { return &m.Cwd }),
-		jsonobj.Text("worktreePath", jsonobj.Omit, func(m *Member) *string { return &m.WorktreePath }),
-		jsonobj.Text("sessionId", jsonobj.Omit, func(m *Member) *string { return &m.SessionID }),
-		jsonobj.Text("mode", jsonobj.Omit, func(m *Member) *string { return &m.Mode }),
-		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
-		jsonobj.Text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
-		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
-		jsonobj.Time("spawnedAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.SpawnedAt }),
-		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),
-		objectField("metadata", func(m *Member) *json.RawMessage { return &m.Metadata }),
-	}
-	fields := make([]jsonobj.Field[Member], 0, len(keys))
-	for _, key := range keys {
-		i := slices.IndexFunc(all, func(f jsonobj.Field[Member]) bool { return f.Key == key })
-		fields = append(fields, all[i])
-	}
-	return fields
+func inOrder(all []jsonobj.Field[Member], keys ...string) []jsonobj.Field[Member] {
+	return slices.SortedFunc(slices.Values(all), func(a, b jsonobj.Field[Member]) int {
+		return cmp.Compare(slices.Index(keys, a.Key), slices.Index(keys, b.Key))
+	})
 }
 
 // ParseConfig reads config.json strictly enough to be safe and tolerantly
@@ -453,7 +448,5 @@ func rawName(data []byte) string {
 	if err != nil {
 		return ""
 	}
-	raw, _ := object.Get("name")
-	name, _ := jsonobj.String(raw)
-	return name
+	return object.Text("name")
 }

@@ -115,8 +115,6 @@ func (v *validator) members(o *jsonobj.Object, claude bool) {
 	if !ok {
 		return
 	}
-	team, _ := o.Get("name")
-	teamName, _ := jsonobj.String(team)
 	var present []string
 	lead := false
 	entries, _ := jsonobj.Elements(raw)
@@ -126,7 +124,7 @@ func (v *validator) members(o *jsonobj.Object, claude bool) {
 		if m == nil {
 			continue
 		}
-		name := v.member(m, base, teamName, claude)
+		name := v.member(m, base, o.Text("name"), claude)
 		if gone, _ := m.Get("shutdownAt"); jsonobj.TypeOf(gone) == "string" || jsonobj.TypeOf(gone) == "number" {
 			continue
 		}
@@ -164,8 +162,7 @@ func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) st
 	if model, ok := v.Text(m, base, "model", true); ok && !slices.Contains([]string{"haiku", "sonnet", "opus", "none"}, model) {
 		v.Add(base+"/model", "%s is not haiku, sonnet or opus", show(model))
 	}
-	backend, _ := m.Get("backendType")
-	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane().MatchString(id) && (id != "" || string(backend) == `"tmux"`) {
+	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane().MatchString(id) && (id != "" || m.Text("backendType") == "tmux") {
 		v.Add(base+"/tmuxPaneId", "%s is not %% and a number", show(id))
 	}
 	v.Value(m, base, "isActive", "boolean", true)
@@ -182,17 +179,11 @@ var reserved = []string{"docker", "k8s"}
 
 // look checks the colour and the backend of an entry.
 func (v *validator) look(m *jsonobj.Object, base string) {
-	text := func(key string) string {
-		raw, _ := m.Get(key)
-		s, _ := jsonobj.String(raw)
-		return s
+	color := m.Text("color")
+	if _, ok := SGR(color); !ok && color != "" {
+		v.Add(base+"/color", "%s is no colour of the documents: %s or magenta", show(color), strings.Join(Palette, ", "))
 	}
-	if color := text("color"); color != "" {
-		if _, ok := SGR(color); !ok {
-			v.Add(base+"/color", "%s is no colour of the documents: %s or magenta", show(color), strings.Join(Palette, ", "))
-		}
-	}
-	switch backend := text("backendType"); {
+	switch backend := m.Text("backendType"); {
 	case backend == "" || slices.Contains(backends, backend):
 	case slices.Contains(reserved, backend):
 		v.Add(base+"/backendType", "%s is reserved for later: nothing runs a member in it", show(backend))
