@@ -2,8 +2,6 @@ package bridge
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -66,11 +64,11 @@ func Serve(ctx context.Context, op operator.Operator, team protocol.TeamName, o 
 	if err != nil {
 		return err
 	}
-	secret := make([]byte, 32)
-	if _, err := io.ReadFull(o.Rand, secret); err != nil {
-		return errors.Join(fmt.Errorf("bridge: token: %w", err), listener.Close())
+	token, err := transport.NewToken(o.Rand)
+	if err != nil {
+		return errors.Join(fmt.Errorf("bridge: %w", err), listener.Close())
 	}
-	e := Endpoint{V: version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: hex.EncodeToString(secret), PID: op.PID}
+	e := Endpoint{V: version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: token, PID: op.PID}
 	if err := jsonfile.WriteIndent(dir.BridgeEndpoint(), e, atomicfile.Options{}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -141,13 +139,10 @@ func Find(ctx context.Context, op operator.Operator, team protocol.TeamName) (En
 	if !runs { // the file of a killed bridge is no endpoint
 		return Endpoint{}, none
 	}
-	data, err := os.ReadFile(dir.BridgeEndpoint())
+	var e Endpoint
+	err = jsonfile.Read(dir.BridgeEndpoint(), &e, maxFrame)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Endpoint{}, none // it is starting or ending
-	}
-	var e Endpoint
-	if err == nil {
-		err = json.Unmarshal(data, &e)
 	}
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("bridge: %w", err)
