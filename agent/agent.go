@@ -11,6 +11,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,4 +220,65 @@ func decodeSpec(spec json.RawMessage, into any) error {
 		return nil
 	}
 	return json.Unmarshal(spec, into)
+}
+
+// Limited is the error of a turn that was cut short by the agent's account, whose usage limit is reached, or
+// by its service, which is overloaded or out of reach. The turn is not over: the member is limited until that
+// time, and then gives the agent the same work again, with its conversation.
+type Limited struct {
+	Until  time.Time // zero: not known; the member tries again after a while
+	Reason string    // the agent's words, one line
+	// Passing: it is the service, which may be back at any time. Without Until the member tries again
+	// soon, and each time in a row later.
+	Passing bool
+}
+
+func (e *Limited) Error() string {
+	s := cmp.Or(e.Reason, "a usage limit is reached")
+	if !e.Until.IsZero() {
+		s += ", until " + e.Until.UTC().Format(time.RFC3339)
+	}
+	return s
+}
+
+// Refuser is a Host that says what its rules deny, without asking anybody and without a record: a
+// second line for an agent that runs its calls itself. What it does not refuse is not allowed by
+// that.
+type Refuser interface {
+	// Refuses says why a call may not run now; "" when no rule, no mode, no plan that is owed and no
+	// shutdown is against it.
+	Refuses(ctx context.Context, c Call) (reason string)
+}
+
+// Starter is an Agent that begins turns by itself: a client that is not waiting for work wants to
+// ask, or a person types into it.
+type Starter interface {
+	Agent
+	// Starts sends when the agent wants a turn without work. As soon as the member is idle, Turn is
+	// called with a Work that has neither a task nor mail; a turn with work that begins first serves
+	// as well. The worker receives from it for as long as it runs.
+	Starts() <-chan struct{}
+}
+
+// Displayed is an Agent whose program a person can watch and type into, where the member's process
+// has a pane.
+type Displayed interface {
+	Agent
+	// Display gives it the member's pane, before anything else.
+	Display(d Display)
+}
+
+// Display is a member's pane. One program at a time runs on it.
+type Display interface {
+	// Run runs a program by an Exec, with a terminal of its own that the pane shows, and returns as
+	// the Exec does.
+	Run(ctx context.Context, by Exec, c spawn.Command) (spawn.Exit, error)
+	// Shown is the text on the screen, and how much the program has written so far.
+	Shown() (lines []string, wrote int64)
+}
+
+// Waiter is a Host that shows that a person has to do something in the member's pane.
+type Waiter interface {
+	// Waits says what the pane waits for, "" that it waits no more. It decides nothing.
+	Waits(ctx context.Context, why string) error
 }

@@ -98,7 +98,7 @@ var notSpellings = map[string]string{
 	"envelope.go summary":           "a key of the envelope",
 	"envelope.go timestamp":         "a key of the envelope",
 	"envelope.go content":           "another key of the envelope's text",
-	"envelope_with.go content":      "another key of the envelope's text",
+	"envelope_write.go content":     "another key of the envelope's text",
 	"kind.go tool":                  "a dialect",
 	"payload.go error":              "a value of subtype",
 	"../schema/schema.go from":      "a key of the envelope",

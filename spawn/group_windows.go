@@ -3,6 +3,7 @@ package spawn
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/windows"
 )
@@ -62,3 +63,11 @@ func signalOne(id Identity, kill bool) error {
 }
 
 func suspend(*os.Process, bool) error { return errors.ErrUnsupported }
+
+// ownGroup keeps the child out of the console signals that are meant for us.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
+
+// ownTerminal fails: a console is no file that a process can be given.
+func ownTerminal() (*syscall.SysProcAttr, error) { return nil, errors.ErrUnsupported }

@@ -3,6 +3,7 @@ package spawn
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -147,3 +148,14 @@ func (id Identity) startTime() (uint64, error) {
 
 // bootID names this boot of the machine; "" where the system has no name for it.
 var bootID = sync.OnceValue(readBootID)
+
+// Mine reports whether a process belongs to the user that this program runs as. It returns false
+// for root too, whom the system would let signal it. The error matches ErrGone when there is no
+// process with this pid, and errors.ErrUnsupported elsewhere than on Linux and macOS.
+func Mine(pid int) (bool, error) {
+	uid, err := uint32(0), ErrGone
+	if pid > 0 {
+		uid, err = owner(pid)
+	}
+	return err == nil && uid == uint32(os.Getuid()), failed(err, "owner of %d", pid)
+}

@@ -1,5 +1,7 @@
 package spawn
 
+import "time"
+
 // Subreaper makes the kernel give orphaned descendants to this process (Linux; elsewhere it does
 // nothing), so that they stay recognisable as ours: a daemonised child of a member keeps the member
 // among its [Ancestors]. It lasts until this process ends, is not inherited by children, and can be
@@ -17,4 +19,32 @@ func Subreaper() error { return failed(subreaper(), "become a subreaper") }
 func ReapOrphans() (int, error) {
 	n, err := reapOrphans()
 	return n, failed(err, "reap orphans")
+}
+
+// reapEvery is how often Reap looks.
+const reapEvery = 2 * time.Second
+
+// Reap waits for the descendants that lost their parents: as a Subreaper this process is
+// their parent now. report is told what goes wrong. stop ends it and waits for it.
+func Reap(report func(error)) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(reapEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if _, err := ReapOrphans(); err != nil {
+					report(err)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
 }
