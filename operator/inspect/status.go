@@ -34,9 +34,9 @@ type Status struct {
 	// Damage lists other errors of the team's files.
 	Damage  []string       `json:"-"`
 	Leader  LeaderStatus   `json:"-"`
-	Members []MemberStatus `json:"-"`
-	// Halt says that the operator has stopped all work; nil: it goes on.
-	Halt *control.Halt `json:"-"`
+	Members []MemberStatus `json:"members"`
+	// Halt says that the operator has stopped all work; null: it goes on.
+	Halt *Halt `json:"halted"`
 	// Merges are the interrupted merges of members that have left, by name.
 	Merges []OpenMerge `json:"-"`
 	// Interrupted says that members have died and no process leads that would restart them; null
@@ -54,16 +54,37 @@ type Status struct {
 	// Ceiling is the user's ceiling over the team's policy; null: there is none.
 	Ceiling *decide.CeilingView `json:"ceiling"`
 	// Budgets are those of the team and of its run.
-	Budgets []Budget `json:"-"`
+	Budgets []Budget `json:"budgets,omitempty"`
+}
+
+// Halt is the operator's stop of all work.
+type Halt struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
 }
 
 // Budget is a budget as it holds now, and what was used of it.
 type Budget struct {
-	Scope  record.BudgetScope
-	Member string       // of scope member, in a list of those of a team
-	Limit  record.Limit // as far as it was raised
-	Set    record.Limit // as it was set; in a status it is not known
-	Used   record.Usage
+	Scope  record.BudgetScope `json:"scope"`
+	Member string             `json:"member,omitempty"` // of scope member, in a list of those of a team
+	BudgetLimit
+	Used record.Usage `json:"used"`
+	BudgetRaise
+	Set record.Limit `json:"-"` // as it was set; in a status it is not known
+}
+
+// BudgetLimit is a limit as far as it was raised. A bound of 0 is none.
+type BudgetLimit struct {
+	CostMicros int64 `json:"limit_usd_micros"`
+	Tokens     int64 `json:"limit_tokens"`
+	Turns      int64 `json:"limit_turns"`
+}
+
+// BudgetRaise is how much a limit is above what was set; zero in a status.
+type BudgetRaise struct {
+	CostMicros int64 `json:"raised_usd_micros,omitempty"`
+	Tokens     int64 `json:"raised_tokens,omitempty"`
+	Turns      int64 `json:"raised_turns,omitempty"`
 }
 
 // LeaderStatus says whether a process leads the team.
@@ -129,8 +150,8 @@ type MemberStatus struct {
 	Spent        *record.Usage        `json:"spent,omitempty"`
 	Steps        []record.Step        `json:"steps,omitempty"`
 	// Budget is the member's own; nil: it has none.
-	Budget   *Budget   `json:"-"`
-	Evidence *Evidence `json:"-"`
+	Budget   *Budget   `json:"budget,omitempty"`
+	Evidence *Evidence `json:"evidence"`
 	Stays    bool      `json:"-"` // it is dead, and only a resume starts it again
 	Asks     string    `json:"-"` // what a dead member asks: its request stays open; "": nothing
 	Unheard  bool      `json:"-"` // only the registry of a team of waggle has it: what it asks and reports has no effect
@@ -212,7 +233,9 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 	} else if k.led { // the record of it is behind a break of the journal, or not written yet
 		st.Leader.PID = s.Dir.Leading()
 	}
-	st.Halt = s.Lead.Halt
+	if h := s.Lead.Halt; h != nil {
+		st.Halt = &Halt{At: h.At, Reason: h.Reason}
+	}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
 	for _, u := range s.Lead.Unverified {
 		if u.Told {
@@ -221,7 +244,7 @@ func (o Operator) Status(ctx context.Context, name protocol.TeamName) (*Status, 
 	}
 	for _, scope := range []record.BudgetScope{record.ScopeTeam, record.ScopeRun} {
 		if limit, used, ok := s.Lead.BudgetNow(scope, "", nil); ok {
-			st.Budgets = append(st.Budgets, Budget{Scope: scope, Limit: limit, Used: used})
+			st.Budgets = append(st.Budgets, Budget{Scope: scope, BudgetLimit: BudgetLimit(limit), Used: used})
 		}
 	}
 	for _, state := range board.States(s.Lead, k.tasks) {
@@ -297,7 +320,7 @@ func (k *probe) members(ctx context.Context, st *Status) error {
 			ms.Resolved = of.Resolved(ctx, m)
 			ms.Unsettled = board.Unsettled(k.s, k.tasks, m)
 			if limit, used, ok := k.s.Lead.BudgetNow(record.ScopeMember, m.Name, w); ok {
-				ms.Budget = &Budget{Scope: record.ScopeMember, Limit: limit, Used: used}
+				ms.Budget = &Budget{Scope: record.ScopeMember, BudgetLimit: BudgetLimit(limit), Used: used}
 			}
 			if ms.State != StateDead && slices.Contains(served, ms.Name) {
 				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.RunPath()).Path(ms.Name)

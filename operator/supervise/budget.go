@@ -44,7 +44,11 @@ func (o Operator) Budgets(ctx context.Context, name protocol.TeamName) ([]inspec
 			return
 		}
 		now, used, _ := s.Lead.BudgetNow(scope, member, own)
-		all = append(all, inspect.Budget{Scope: scope, Member: string(member), Limit: now, Set: *limit, Used: used})
+		b := inspect.Budget{Scope: scope, Member: string(member), BudgetLimit: inspect.BudgetLimit(now), Used: used, Set: *limit}
+		if now.Set() { // a brake that was allowed has no limit any more
+			b.BudgetRaise = inspect.BudgetRaise{CostMicros: now.CostMicros - limit.CostMicros, Tokens: now.Tokens - limit.Tokens, Turns: now.Turns - limit.Turns}
+		}
+		all = append(all, b)
 	}
 	add(record.ScopeTeam, "", set.Team, nil)
 	add(record.ScopeRun, "", set.Run, nil)

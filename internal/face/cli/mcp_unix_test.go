@@ -18,6 +18,7 @@ import (
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/view"
 	"waggle/internal/test/testenv"
+	"waggle/operator/inspect"
 )
 
 const mcpTeam = `team: api
@@ -85,7 +86,7 @@ type mcpPermission struct {
 }
 
 // rowOf is the row of a member in status; nil: it is not there.
-func rowOf(st *view.StatusDocument, member string) *view.MemberDocument {
+func rowOf(st *view.StatusDocument, member string) *inspect.MemberStatus {
 	for i, m := range st.Members {
 		if m.Name == member {
 			return &st.Members[i]

@@ -448,7 +448,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 		}
 	}
 	testenv.Measured(s.t, "%d kinds of members stopped at once with a grace of %s: the last had ended after %s, none of its processes left", len(s.kinds), grace, longest.Round(10*time.Millisecond))
-	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m view.MemberDocument) bool { return m.State == inspect.StateDead })) > 0 {
+	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m inspect.MemberStatus) bool { return m.State == inspect.StateDead })) > 0 {
 		s.t.Errorf("members after all were stopped: %+v", st.Members)
 	}
 	var show struct {

@@ -19,16 +19,13 @@ import (
 
 // StatusDocument is the status of a team (commands §4).
 type StatusDocument struct {
-	Team    string           `json:"team"`
-	Notice  string           `json:"notice"` // the error of the team's directory or its journal; "" for none
-	Broken  bool             `json:"broken"` // the leader's journal is broken
-	Full    bool             `json:"full"`   // STATE takes no record now
-	Leader  LeaderDocument   `json:"leader"`
-	Members []MemberDocument `json:"members"`
-	Halted  *HaltDocument    `json:"halted"` // null: the operator has not stopped all work
+	Team   string         `json:"team"`
+	Notice string         `json:"notice"` // the error of the team's directory or its journal; "" for none
+	Broken bool           `json:"broken"` // the leader's journal is broken
+	Full   bool           `json:"full"`   // STATE takes no record now
+	Leader LeaderDocument `json:"leader"`
 	*inspect.Status
-	Budgets []BudgetDocument `json:"budgets,omitempty"`
-	Today   *record.Usage    `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
+	Today *record.Usage `json:"today,omitempty"` // of all teams of this machine; null: nothing was used
 }
 
 // LeaderDocument says whether a process leads the team.
@@ -42,32 +39,9 @@ type LeaderDocument struct {
 	SleptUntil string `json:"slept_until,omitempty"`
 }
 
-// MemberDocument is one member.
-type MemberDocument struct {
-	inspect.MemberStatus
-	Budget   *BudgetDocument   `json:"budget,omitempty"` // its own
-	Evidence *inspect.Evidence `json:"evidence"`
-}
-
-// HaltDocument is a team whose work the operator has stopped.
-type HaltDocument struct {
-	At     string `json:"at"`
-	Reason string `json:"reason"`
-}
-
 // Status is the document of a team's status.
 func Status(st *inspect.Status) StatusDocument {
-	d := StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader), Status: st}
-	for _, m := range st.Members {
-		d.Members = append(d.Members, member(m))
-	}
-	for _, b := range st.Budgets {
-		d.Budgets = append(d.Budgets, budgetOf(b))
-	}
-	if h := st.Halt; h != nil {
-		d.Halted = &HaltDocument{page.Stamp(h.At), h.Reason}
-	}
-	return d
+	return StatusDocument{Team: st.Team, Notice: notice(st), Broken: st.Broken != nil, Full: st.Room != nil, Leader: leader(st.Leader), Status: st}
 }
 
 func leader(l inspect.LeaderStatus) LeaderDocument {
@@ -77,15 +51,6 @@ func leader(l inspect.LeaderStatus) LeaderDocument {
 	}
 	if l.Slept > 0 {
 		d.SleptS, d.SleptUntil = int64(l.Slept.Seconds()), page.Stamp(l.SleptAt)
-	}
-	return d
-}
-
-func member(m inspect.MemberStatus) MemberDocument {
-	d := MemberDocument{MemberStatus: m, Evidence: m.Evidence}
-	if m.Budget != nil {
-		b := budgetOf(*m.Budget)
-		d.Budget = &b
 	}
 	return d
 }

@@ -41,7 +41,7 @@ run, member or brake.`,
 				if err != nil {
 					return app.Output{}, err
 				}
-				return app.Output{Doc: view.Budgets(string(name), all), Page: view.BudgetsPage(all)}, nil
+				return app.Output{Doc: view.BudgetsDocument{Team: string(name), Budgets: all}, Page: view.BudgetsPage(all)}, nil
 			})
 		},
 	}
