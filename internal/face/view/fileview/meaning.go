@@ -70,9 +70,7 @@ func (m *meaning) check(key string, k *record.Check, back bool) {
 		returns = fmt.Sprintf("; its output goes back to the agent at most %d times", k.Returns)
 	}
 	m.say(key, "runs before a task is done, at most %s%s:", k.Timeout(), returns)
-	for _, l := range strings.Split(k.Command, "\n") {
-		m.lines = append(m.lines, "      | "+operator.Visible(l))
-	}
+	m.quote(k.Command)
 }
 
 func (m *meaning) budget(key string, l *record.Limit) {
@@ -88,13 +86,32 @@ func (m *meaning) say(key, format string, args ...any) {
 	m.lines = append(m.lines, operator.Visible(fmt.Sprintf("%-14s "+format, append([]any{key}, args...)...)))
 }
 
+// each says every one of a list.
+func (m *meaning) each(key, format string, values []string) {
+	for _, v := range values {
+		m.say(key, format, v)
+	}
+}
+
+// set says a value that is not empty.
+func (m *meaning) set(key, value string) {
+	if value != "" {
+		m.say(key, "%s", value)
+	}
+}
+
+// quote has each line of a text behind a bar.
+func (m *meaning) quote(text string) {
+	for _, l := range strings.Split(text, "\n") {
+		m.lines = append(m.lines, "      | "+operator.Visible(l))
+	}
+}
+
 // text is a value of maybe several lines.
 func (m *meaning) text(key, s string) {
 	m.say(key+":", "%s", "")
 	m.lines[len(m.lines)-1] = strings.TrimRight(m.lines[len(m.lines)-1], " ")
-	for _, l := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
-		m.lines = append(m.lines, "      | "+operator.Visible(l))
-	}
+	m.quote(strings.TrimSuffix(s, "\n"))
 }
 
 func decides(d policy.Decider) string {
@@ -155,24 +172,12 @@ func (m *meaning) confined(key string, s *record.Sandbox) {
 	default:
 		m.say(key, "required: without one no member starts")
 	}
-	for _, c := range s.Caches {
-		m.say("  cache", "%s", c)
-	}
-	if s.UnixSockets != "" {
-		m.say("  unix sockets", "%s", s.UnixSockets)
-	}
-	for _, p := range s.Secrets {
-		m.say("  secret", "%s", p)
-	}
-	for _, p := range s.Readable {
-		m.say("  readable", "%s", p)
-	}
-	for _, p := range s.Writable {
-		m.say("  writable", "%s, outside of its tree", p)
-	}
-	for _, v := range s.Variables {
-		m.say("  variable", "%s, of your environment", v)
-	}
+	m.each("  cache", "%s", s.Caches)
+	m.set("  unix sockets", string(s.UnixSockets))
+	m.each("  secret", "%s", s.Secrets)
+	m.each("  readable", "%s", s.Readable)
+	m.each("  writable", "%s, outside of its tree", s.Writable)
+	m.each("  variable", "%s, of your environment", s.Variables)
 	if l := s.Limits; l != nil {
 		m.say("  limits", "%s", limitsText(*l))
 	}
@@ -204,18 +209,12 @@ func (m *meaning) member(f *teamfile.File, what string, x teamfile.FileMember) {
 	if d := x.Definition; d != nil {
 		m.say("  type", "%s: prompt, model and tools of %s, SHA-256 %s", d.Name, d.Path, d.SHA256)
 	}
-	if x.Model != "" {
-		m.say("  model", "%s", x.Model)
-	}
-	if x.Mode != "" {
-		m.say("  mode", "%s", x.Mode)
-	}
+	m.set("  model", string(x.Model))
+	m.set("  mode", string(x.Mode))
 	if x.PlanRequired {
 		m.say("  plan", "asks before it works")
 	}
-	if x.Color != "" {
-		m.say("  color", "%s", x.Color)
-	}
+	m.set("  color", string(x.Color))
 	m.say("  restart", "%s", restartText(x.Restart))
 	if x.Sandbox != f.Sandbox {
 		m.confined("  sandbox", x.Sandbox)
@@ -301,9 +300,7 @@ func plainJSON(raw json.RawMessage) string {
 
 func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
 	m.say(fmt.Sprintf("task %d", i+1), "%s, owner %s", strconv.Quote(t.Subject), t.Owner)
-	for _, a := range t.After {
-		m.say("  after", "%s", strconv.Quote(a))
-	}
+	m.each("  after", "%q", t.After)
 	if !t.Required {
 		m.say("  required", "no: the run may succeed without it")
 	}

@@ -12,18 +12,12 @@ import (
 // preparation says what worktrees get, and what runs in them. included are the files that
 // .worktreeinclude names.
 func (m *meaning) preparation(indent string, included []string, p *record.Preparation) {
-	for _, file := range included {
-		m.say(indent+"copied", "%s, named in .worktreeinclude", file)
-	}
+	m.each(indent+"copied", "%s, named in .worktreeinclude", included)
 	if p == nil {
 		return
 	}
-	for _, path := range p.Copy {
-		m.say(indent+"copied", "%s, which git ignores", path)
-	}
-	for _, path := range p.Link {
-		m.say(indent+"linked", "%s, which git ignores", path)
-	}
+	m.each(indent+"copied", "%s, which git ignores", p.Copy)
+	m.each(indent+"linked", "%s, which git ignores", p.Link)
 	for _, text := range p.Setup {
 		m.text(indent+"setup runs as you", text)
 	}
