@@ -26,7 +26,9 @@ func Recap(d *inspect.Recap) RecapDocument {
 // RecapPage shows the events of each kind, and the next steps. Of several teams each row names its
 // team first.
 func RecapPage(now time.Time, ds ...*inspect.Recap) (p page.Page) {
-	g := recaps{now: now, several: len(ds) > 1}
+	g := recaps{now: now, several: len(ds) > 1, waiting: part{title: "Waits for you", next: operator.NextPendingList.With()}, results: part{title: "Results"},
+		members: part{title: "Members"}, trouble: part{title: "Not well now"}, decisions: part{title: "Decided without you"}, denied: part{title: "Refused by rules"},
+		messages: part{title: "Messages", next: operator.NextInboxRead.With()}, sent: part{title: "Sent", next: operator.NextMessages.With()}}
 	for _, d := range ds {
 		p.Line(page.Strong(d.Team), page.Plain("  "+d.State+", since "+page.Clock(d.Since, now)+" ("+d.SinceWhy+")"))
 		if d.State == "interrupted" {
@@ -35,14 +37,9 @@ func RecapPage(now time.Time, ds ...*inspect.Recap) (p page.Page) {
 		g.add(d)
 	}
 	before := len(p)
-	addPart(&p, "Waits for you", operator.NextPendingList.With(), g.waiting)
-	addPart(&p, "Results", g.resultsDo, g.results)
-	addPart(&p, "Members", g.membersDo, g.members)
-	addPart(&p, "Not well now", g.troubleDo, g.trouble)
-	addPart(&p, "Decided without you", g.decisionsDo, g.decisions)
-	addPart(&p, "Refused by rules", g.deniedDo, g.denied)
-	addPart(&p, "Messages", operator.NextInboxRead.With(), g.messages)
-	addPart(&p, "Sent", operator.NextMessages.With(), g.sent)
+	for _, s := range []part{g.waiting, g.results, g.members, g.trouble, g.decisions, g.denied, g.messages, g.sent} {
+		addPart(&p, s)
+	}
 	switch {
 	case g.allowed > 0:
 		p.Line()
@@ -53,62 +50,53 @@ func RecapPage(now time.Time, ds ...*inspect.Recap) (p page.Page) {
 	return p
 }
 
-// recaps are the rows of the recaps of one or several teams, by part, and the next step of each part.
+// recaps are the parts of the recaps of one or several teams.
 type recaps struct {
 	now                                                                   time.Time
 	several                                                               bool
-	waiting, results, members, trouble, decisions, denied, messages, sent [][]string
-	resultsDo, membersDo, troubleDo, decisionsDo, deniedDo                operator.Next
+	waiting, results, members, trouble, decisions, denied, messages, sent part
 	allowed                                                               int
 }
 
 func (g *recaps) add(d *inspect.Recap) {
-	put := func(rows *[][]string, row ...string) {
+	put := func(s *part, do operator.Next, cells ...string) {
 		if g.several {
-			row = append([]string{d.Team}, row...)
+			do.Team = protocol.TeamName(d.Team)
+			cells = append([]string{d.Team}, cells...)
 		}
-		*rows = append(*rows, row)
-	}
-	do := func(into *operator.Next, next operator.Next) {
-		if next.Step != "" {
-			if *into = next; g.several {
-				into.Team = protocol.TeamName(d.Team)
-			}
+		if s.rows = append(s.rows, cells); do.Step != "" {
+			s.next = do
 		}
 	}
+	none := operator.Next{}
 	for _, w := range d.Waiting {
 		asker := ""
 		if w.Asker != "" {
 			asker = "asker dead"
 		}
-		put(&g.waiting, w.Handle, w.Member, w.Risk, page.Age(w.Asked.Time, g.now), w.Asks, asker)
+		put(&g.waiting, none, w.Handle, w.Member, w.Risk, page.Age(w.Asked.Time, g.now), w.Asks, asker)
 	}
 	for _, r := range d.Results {
-		put(&g.results, page.Moment(r.At, g.now), r.Outcome, r.Member, fmt.Sprintf("task %s %q", r.Task, r.Subject), r.Note)
-		do(&g.resultsDo, r.Do)
+		put(&g.results, r.Do, page.Moment(r.At, g.now), r.Outcome, r.Member, fmt.Sprintf("task %s %q", r.Task, r.Subject), r.Note)
 	}
 	for _, m := range d.Members {
-		put(&g.members, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
-		do(&g.membersDo, m.Do)
+		put(&g.members, m.Do, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
 	}
 	for _, m := range d.Trouble {
-		put(&g.trouble, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
-		do(&g.troubleDo, m.Do)
+		put(&g.trouble, m.Do, page.Moment(m.At, g.now), m.Member, m.What, m.Detail)
 	}
 	for _, n := range d.Decisions {
-		put(&g.decisions, decidedRow(n, g.now)...)
-		do(&g.decisionsDo, n.Do)
+		put(&g.decisions, n.Do, decidedRow(n, g.now)...)
 	}
 	for _, n := range d.Calls.Denied {
-		put(&g.denied, decidedRow(n, g.now)...)
-		do(&g.deniedDo, n.Do)
+		put(&g.denied, n.Do, decidedRow(n, g.now)...)
 	}
 	for _, m := range d.Messages {
 		at, _ := protocol.ParseTime(m.Timestamp)
-		put(&g.messages, page.Moment(at, g.now), m.From, m.Text)
+		put(&g.messages, none, page.Moment(at, g.now), m.From, m.Text)
 	}
 	for _, m := range d.Sent {
-		put(&g.sent, page.Moment(m.At, g.now), m.From, "to "+m.To, m.Text)
+		put(&g.sent, none, page.Moment(m.At, g.now), m.From, "to "+m.To, m.Text)
 	}
 	g.allowed += d.Calls.Allowed
 }
@@ -122,16 +110,16 @@ func decidedRow(n inspect.RecapDecision, now time.Time) []string {
 	return []string{page.Moment(n.At, now), n.Decision + " by " + by, n.Member, n.Asks, cmp.Or(n.Rule, n.Reason)}
 }
 
-// part is rows under a title, after an empty line; nothing without rows.
-func addPart(p *page.Page, title string, next operator.Next, rows [][]string) {
-	if len(rows) == 0 {
+// addPart adds rows under their title, after an empty line; nothing without rows.
+func addPart(p *page.Page, s part) {
+	if len(s.rows) == 0 {
 		return
 	}
 	p.Line()
-	head := page.Line{page.Strong(title)}
-	if next.Step != "" {
-		head = append(head, page.Plain("  "), page.Step(next))
+	head := page.Line{page.Strong(s.title)}
+	if s.next.Step != "" {
+		head = append(head, page.Plain("  "), page.Step(s.next))
 	}
 	p.Line(head...)
-	p.Table(page.Table{Rows: rows, Bare: true})
+	p.Table(page.Table{Rows: s.rows, Bare: true})
 }
