@@ -12,12 +12,17 @@ import (
 
 // EndedStatus is how a team ended, and what is kept of it.
 type EndedStatus struct {
-	EndedTeam
-	Opened  time.Time
-	Members []EndedMember
-	Tasks   []EndedTask
-	Kept    []operator.KeptWorktree // worktrees and branches that are still there
-	State   string                  // the directory of its journals
+	Team    string                  `json:"team"`
+	State   string                  `json:"state"` // ended
+	ID      string                  `json:"id"`    // of its record; a later team of the name has another
+	Opened  time.Time               `json:"opened"`
+	At      time.Time               `json:"ended_at"`
+	How     string                  `json:"how"` // down, run, deleted, replaced
+	Members []EndedMember           `json:"members"`
+	Tasks   []EndedTask             `json:"tasks"`
+	Kept    []operator.KeptWorktree `json:"worktrees"` // worktrees and branches that are still there; path "": only the branch is
+	Pending int                     `json:"pending"`   // 0: nothing waits
+	Dir     string                  `json:"dir"`       // of its journals and its archive
 }
 
 // EndedMember is how a member of an ended team left.
@@ -45,7 +50,7 @@ func (o Operator) EndedStatus(ctx context.Context, name protocol.TeamName) (*End
 	if err != nil {
 		return nil, err
 	}
-	st := &EndedStatus{EndedTeam: EndedTeam{ID: o.Reads.ID(), Team: string(name), How: s.Lead.Ended.How}, Members: []EndedMember{}, Tasks: []EndedTask{}, State: s.Dir.Path}
+	st := &EndedStatus{Team: string(name), State: "ended", ID: o.Reads.ID(), How: s.Lead.Ended.How, Members: []EndedMember{}, Tasks: []EndedTask{}, Dir: s.Dir.Path}
 	if st.Opened, st.At, err = Span(s); err != nil {
 		return nil, err
 	}

@@ -49,17 +49,17 @@ func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, 
 	return rows, problems, err
 }
 
-// TeamView is a team's registry and its running processes.
+// TeamView is a team's registry and its running processes. Its document is what the end of the team would end.
 type TeamView struct {
-	Team   protocol.TeamName
-	Config *team.Config
-	Layout string // array or jsonl
-	Live   []Running
-	Led    bool // a process of waggle holds the leader lease
-	Ours   bool // waggle leads it: STATE has its journal
+	Team   protocol.TeamName `json:"team"`
+	Led    bool              `json:"led"` // a process of waggle holds the leader lease
+	Live   []Running         `json:"running"`
+	Config *team.Config      `json:"-"`
+	Layout string            `json:"-"` // array or jsonl
+	Ours   bool              `json:"-"` // waggle leads it: STATE has its journal
 	// Sockets are the addresses, uds:PATH, that take messages now, by member; "operator" is the
 	// operator's, whose messages go into the lead's mailbox.
-	Sockets map[string]string
+	Sockets map[string]string `json:"-"`
 }
 
 // Running is a process of a team.

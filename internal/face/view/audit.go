@@ -26,7 +26,7 @@ func Audit(id, team string, es []operator.AuditEvent, broken error) AuditList {
 // SessionDigest is the document of the requests of sessions since a time.
 type SessionDigest struct {
 	Events []operator.AuditEvent `json:"events"`
-	Since  string                `json:"since"`
+	Since  time.Time             `json:"since"`
 }
 
 // AuditPage has a row for each call.

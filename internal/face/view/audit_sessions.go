@@ -7,11 +7,6 @@ import (
 	"waggle/operator"
 )
 
-// AuditOfSessions is the document of what sessions asked since a time.
-func AuditOfSessions(es []operator.AuditEvent, since time.Time) SessionDigest {
-	return SessionDigest{es, page.Stamp(since)}
-}
-
 // SessionsRecapPage says what sessions asked, and who answered.
 func SessionsRecapPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
 	p.Line(page.Strong("Sessions"), page.Plain("  "), page.WholeStep(operator.NextAuditSessions.With()))

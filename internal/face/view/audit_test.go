@@ -40,7 +40,7 @@ func TestAuditShow(t *testing.T) {
 }
 
 func TestAuditOfSessions(t *testing.T) {
-	golden(t, "audit_sessions", view.AuditOfSessions(auditEvents()[2:], at(0)))
-	golden(t, "audit_sessions_empty", view.AuditOfSessions(nil, at(0)))
+	golden(t, "audit_sessions", view.SessionDigest{Events: auditEvents()[2:], Since: at(0)})
+	golden(t, "audit_sessions_empty", view.SessionDigest{Since: at(0)})
 	samePage(t, "audit_sessions", view.SessionsRecapPage(auditEvents(), now))
 }

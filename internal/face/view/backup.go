@@ -5,7 +5,6 @@ import (
 
 	"waggle/internal/face/view/page"
 	"waggle/operator/teams"
-	"waggle/protocol"
 	"waggle/team"
 )
 
@@ -18,14 +17,9 @@ type BackupDocument struct {
 	Team    string         `json:"team"`
 }
 
-// Backup is the document of a backup.
-func Backup(r team.BackupReport, of protocol.TeamName, path string) BackupDocument {
-	return BackupDocument{r.Bytes, r.Files, path, r.Skipped, string(of)}
-}
-
 // BackupPage says what a backup has.
-func BackupPage(r team.BackupReport, of protocol.TeamName, path string) (p page.Page) {
-	p.Line(page.Plain(fmt.Sprintf("%s with %d bytes of team %s are in %s", page.Count(r.Files, "file"), r.Bytes, of, path)))
+func BackupPage(d BackupDocument) (p page.Page) {
+	p.Line(page.Plain(fmt.Sprintf("%s with %d bytes of team %s are in %s", page.Count(d.Files, "file"), d.Bytes, d.Team, d.Path)))
 	return p
 }
 

@@ -11,30 +11,9 @@ import (
 	"waggle/record"
 )
 
-// EndedStatusDocument is the status of a team that has ended.
-type EndedStatusDocument struct {
-	Team      string                  `json:"team"`
-	State     string                  `json:"state"` // ended
-	ID        string                  `json:"id"`    // of its record; a later team of the name has another
-	Opened    string                  `json:"opened"`
-	EndedAt   string                  `json:"ended_at"`
-	How       string                  `json:"how"` // down, run, deleted, replaced
-	Members   []inspect.EndedMember   `json:"members"`
-	Tasks     []inspect.EndedTask     `json:"tasks"`
-	Worktrees []operator.KeptWorktree `json:"worktrees"` // what is kept; path "": only the branch is
-	Pending   int                     `json:"pending"`   // 0: nothing waits
-	Dir       string                  `json:"dir"`       // of its journals and its archive
-}
-
-// EndedStatus is the document of a team that has ended.
-func EndedStatus(st *inspect.EndedStatus) EndedStatusDocument {
-	return EndedStatusDocument{Team: st.Team, State: "ended", ID: st.ID, Opened: page.Stamp(st.Opened), EndedAt: page.Stamp(st.At), How: st.How, Members: st.Members, Tasks: st.Tasks,
-		Worktrees: st.Kept, Dir: st.State}
-}
-
 // EndedStatusPage shows when and how a team ended, what became of its members and tasks, and what is kept.
 func EndedStatusPage(st *inspect.EndedStatus, now time.Time) (p page.Page) {
-	p.Line(page.Strong(st.Team), page.Plain("  "+EndedWhen(st.EndedTeam, now)+"; it began "+page.When(st.Opened, now)))
+	p.Line(page.Strong(st.Team), page.Plain("  "+EndedWhen(st.At, st.How, now)+"; it began "+page.When(st.Opened, now)))
 	members := page.Table{Head: []string{"MEMBER", "LEFT", "HOW"}, About: true}
 	for _, m := range st.Members {
 		members.Rows = append(members.Rows, []string{m.Name, page.When(m.At, now), LeftText(m)})
@@ -62,8 +41,8 @@ func EndedStatusPage(st *inspect.EndedStatus, now time.Time) (p page.Page) {
 }
 
 // EndedWhen says when and how a team ended: "ended 2 min ago (taken down)".
-func EndedWhen(e inspect.EndedTeam, now time.Time) string {
-	return "ended " + page.When(e.At, now) + " (" + endedHow(e.How) + ")"
+func EndedWhen(at time.Time, how string, now time.Time) string {
+	return "ended " + page.When(at, now) + " (" + endedHow(how) + ")"
 }
 
 // endedHow says what ended a team.

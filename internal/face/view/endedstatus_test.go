@@ -10,15 +10,15 @@ import (
 )
 
 func TestEndedStatus(t *testing.T) {
-	st := &inspect.EndedStatus{EndedTeam: inspect.EndedTeam{ID: "api-00000001", Team: "api", At: at(1), How: "down"}, Opened: at(0), State: "/state/teams/api-00000001",
+	st := &inspect.EndedStatus{ID: "api-00000001", Team: "api", State: "ended", At: at(1), How: "down", Opened: at(0), Dir: "/state/teams/api-00000001",
 		Members: []inspect.EndedMember{{Name: "ann", At: at(1), How: "handshake", Detail: "exit status 0", State: "left"}, {Name: "bob", At: at(1), How: "stopped", State: "left"}},
 		Tasks:   []inspect.EndedTask{{ID: "1", Subject: "make", Owner: "ann", State: board.StateCompleted}, {ID: "2", Subject: "clean", Owner: "bob", State: board.StateFailed, Note: "denied"}},
 		Kept: []operator.KeptWorktree{{Member: "ann", Path: "/w/ann", Branch: "waggle/api/ann", Why: "1 uncommitted file", Files: []string{"made.txt"}},
 			{Member: "bob", Branch: "waggle/api/bob", Why: "its worktree was removed", Files: []string{}}}}
-	golden(t, "ended_status", view.EndedStatus(st))
+	golden(t, "ended_status", st)
 	samePage(t, "ended_status", view.EndedStatusPage(st, now))
-	bare := &inspect.EndedStatus{EndedTeam: inspect.EndedTeam{Team: "api", At: at(1), How: "deleted"}}
-	golden(t, "ended_status_empty", view.EndedStatus(bare))
+	bare := &inspect.EndedStatus{Team: "api", State: "ended", At: at(1), How: "deleted"}
+	golden(t, "ended_status_empty", bare)
 	samePage(t, "ended_status_empty", view.EndedStatusPage(bare, now))
 }
 

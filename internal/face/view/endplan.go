@@ -7,18 +7,6 @@ import (
 	"waggle/operator/inspect"
 )
 
-// EndPlanDocument is what the end of a team would end.
-type EndPlanDocument struct {
-	Team    string            `json:"team"`
-	Led     bool              `json:"led"`
-	Running []inspect.Running `json:"running"`
-}
-
-// EndPlan is the document of what the end of a team would end.
-func EndPlan(tv *inspect.TeamView) EndPlanDocument {
-	return EndPlanDocument{string(tv.Team), tv.Led, tv.Live}
-}
-
 // EndPlanPage says what the end of a team would end.
 func EndPlanPage(tv *inspect.TeamView) (p page.Page) {
 	for _, r := range tv.Live {

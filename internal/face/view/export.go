@@ -2,7 +2,6 @@ package view
 
 import (
 	"waggle/operator"
-	"waggle/operator/teams"
 	"waggle/protocol"
 )
 
@@ -12,9 +11,4 @@ type ExportStateDocument struct {
 	Created       string                                 `json:"created"`
 	Team          string                                 `json:"team"`
 	TotalMembers  int                                    `json:"total_members"`
-}
-
-// ExportOf is the document of the members of a team.
-func ExportOf(e *teams.TeamExport) ExportStateDocument {
-	return ExportStateDocument{e.ActiveMembers, e.Created, e.Team, e.TotalMembers}
 }

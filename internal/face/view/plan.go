@@ -26,11 +26,6 @@ type PlanDiffDocument struct {
 	Same bool   `json:"same"`
 }
 
-// PlanDiff is the document of the difference of two plans.
-func PlanDiff(a, b *decide.Request, diff string) PlanDiffDocument {
-	return PlanDiffDocument{a.ID, b.ID, diff, diff == ""}
-}
-
 // DiffPage is a unified diff.
 func DiffPage(diff string) (p page.Page) {
 	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {

@@ -17,11 +17,9 @@ func TestEscalated(t *testing.T) {
 }
 
 func TestPlanDiff(t *testing.T) {
-	a, b := &decide.Request{}, &decide.Request{}
-	a.ID, b.ID = "plan-1", "plan-2"
 	const diff = "--- a\n+++ b\n@@ -1 +1 @@\n-one\n+two\n same\n"
-	golden(t, "plan_diff", view.PlanDiff(a, b, diff))
-	golden(t, "plan_diff_same", view.PlanDiff(a, b, ""))
+	golden(t, "plan_diff", view.PlanDiffDocument{A: "plan-1", B: "plan-2", Diff: diff})
+	golden(t, "plan_diff_same", view.PlanDiffDocument{A: "plan-1", B: "plan-2", Same: true})
 	samePage(t, "plan_diff", view.DiffPage(diff))
 }
 

@@ -24,11 +24,6 @@ type WaitDocument struct {
 	ConditionDocument
 }
 
-// Wait is the document of the end of a wait.
-func Wait(until string, reached bool, c inspect.Change) WaitDocument {
-	return WaitDocument{until, reached, State(c)}
-}
-
 // WaitPage is the condition with which a wait ended.
 func WaitPage(c inspect.Change) (p page.Page) {
 	p.Line(page.Strong(string(c.Member)), page.Plain("  "+string(c.Is)+"  "+c.Why))

@@ -35,12 +35,6 @@ func CreatedPage(d CreatedDocument) (p page.Page) {
 	return p
 }
 
-// Registered is the document of a member that was registered; archived is where the mailbox
-// of an earlier one of its name is.
-func Registered(m team.Member, archived string) RegisteredDocument {
-	return RegisteredDocument{string(m.AgentID), archived, m.Color, string(m.Name)}
-}
-
 // RegisteredPage shows the name of a new member.
 func RegisteredPage(m team.Member) (p page.Page) {
 	p.Line(page.Span{Text: string(m.Name), Color: m.Color}, page.Plain(fmt.Sprintf(" joined as %s, %s", m.AgentID, m.Color)))

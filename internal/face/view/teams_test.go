@@ -20,7 +20,7 @@ func TestTeam(t *testing.T) {
 	m := team.Member{Name: "ann", AgentID: "ann@api", Color: "blue"}
 	deleted := &teams.Deleted{Team: "api", State: "deleted", Ended: []inspect.Running{{Name: "ann", PID: 17}}, Archive: "/a", Tasks: "kept"}
 	golden(t, "team_created", made)
-	golden(t, "team_registered", view.Registered(m, "/old"))
+	golden(t, "team_registered", view.RegisteredDocument{AgentID: string(m.AgentID), Archived: "/old", Color: m.Color, Member: string(m.Name)})
 	golden(t, "team_unregistered", view.UnregisteredDocument{Member: "ann", State: "removed"})
 	golden(t, "team_deleted", deleted)
 	golden(t, "team_deleted_empty", &teams.Deleted{})
@@ -29,16 +29,16 @@ func TestTeam(t *testing.T) {
 }
 
 func TestBackup(t *testing.T) {
-	r := team.BackupReport{Files: 1, Bytes: 5, Skipped: []team.Skipped{{Path: "x", Why: "is a pipe"}}}
-	golden(t, "backup", view.Backup(r, "api", "/f"))
-	golden(t, "backup_empty", view.Backup(team.BackupReport{}, "api", "/f"))
-	samePage(t, "backup", append(view.SkippedPage(r.Skipped), view.BackupPage(r, "api", "/f")...))
+	made := view.BackupDocument{Files: 1, Bytes: 5, Skipped: []team.Skipped{{Path: "x", Why: "is a pipe"}}, Path: "/f", Team: "api"}
+	golden(t, "backup", made)
+	golden(t, "backup_empty", view.BackupDocument{Path: "/f", Team: "api"})
+	samePage(t, "backup", append(view.SkippedPage(made.Skipped), view.BackupPage(made)...))
 	rs := &teams.Restored{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, History: "/h", Replaced: "/r",
-		Ended: []inspect.Running{{Name: "ann", PID: 17}}, Skipped: r.Skipped}
+		Ended: []inspect.Running{{Name: "ann", PID: 17}}, Skipped: made.Skipped}
 	kept := &teams.Restored{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept}
 	golden(t, "restored", rs)
 	golden(t, "restored_empty", &teams.Restored{})
-	plan := &teams.RestorePlan{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, Replaces: true, Running: rs.Ended, Skipped: r.Skipped}
+	plan := &teams.RestorePlan{Team: "copy", From: "api", Files: 2, Authority: teams.AuthorityNew, Replaces: true, Running: rs.Ended, Skipped: made.Skipped}
 	golden(t, "restore_plan", plan)
 	golden(t, "restore_plan_empty", &teams.RestorePlan{})
 	samePage(t, "restore_plan", append(view.RestorePlanPage(plan), view.RestorePlanPage(&teams.RestorePlan{Team: "api", From: "api", Verified: true, Authority: teams.AuthorityKept})...))
@@ -91,7 +91,7 @@ func TestExport(t *testing.T) {
 		Problems:  []string{"x"}}
 	golden(t, "export", e)
 	golden(t, "export_empty", &teams.TeamExport{Created: protocol.FormatTime(time.Time{})})
-	golden(t, "export_state", view.ExportOf(e))
+	golden(t, "export_state", view.ExportStateDocument{ActiveMembers: e.ActiveMembers, Created: e.Created, Team: e.Team, TotalMembers: e.TotalMembers})
 	same(t, "export.md", view.ExportMarkdown(e))
 	same(t, "export_empty.md", view.ExportMarkdown(&teams.TeamExport{Team: "api", Created: protocol.FormatTime(time.Time{})}))
 }

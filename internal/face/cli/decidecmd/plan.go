@@ -219,7 +219,7 @@ plan. --json: {"a","b","same","diff"}.`,
 				a.Talk("%s and %s say the same", x.ID, y.ID)
 				return nil
 			}
-			return a.Give(view.PlanDiff(x, y, diff), view.DiffPage(diff))
+			return a.Give(view.PlanDiffDocument{A: x.ID, B: y.ID, Diff: diff, Same: diff == ""}, view.DiffPage(diff))
 		},
 	}
 }

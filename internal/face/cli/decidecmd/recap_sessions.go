@@ -41,7 +41,7 @@ func recapSessions(a *app.App, op operator.Operator, since time.Time, alone bool
 	case err != nil:
 		return err
 	case a.Flags.JSON:
-		return a.Document(view.AuditOfSessions(es, since))
+		return a.Document(view.SessionDigest{Events: es, Since: since})
 	case len(es) == 0 && alone:
 		a.Say("no session asked anything since %s", page.Clock(since, a.Clock()))
 	case len(es) > 0:

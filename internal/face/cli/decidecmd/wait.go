@@ -80,7 +80,7 @@ also with exit 1 and 4; the last eight as log --follow --json has them.`,
 			defer ts.growth.end()
 			reached, c, err := g.wait(cmd.Context(), a, ts, args, timeout)
 			if c.Is != "" {
-				if err := errors.Join(a.Give(view.Wait(until, reached, c), view.WaitPage(c))); err != nil {
+				if err := a.Give(view.WaitDocument{Until: until, Reached: reached, ConditionDocument: view.State(c)}, view.WaitPage(c)); err != nil {
 					return err
 				}
 			}

@@ -72,7 +72,7 @@ func waitingIn(ctx context.Context, a *app.App, all bool) (qs []decide.Request, 
 	if !all {
 		qs = nil
 	}
-	return qs, "in team " + string(name) + ": it " + view.EndedWhen(st.EndedTeam, a.Clock()), nil
+	return qs, "in team " + string(name) + ": it " + view.EndedWhen(st.At, st.How, a.Clock()), nil
 }
 
 // OfTeams returns the requests of teams, with all those that were answered too. A team that cannot be read is the error, or

@@ -123,7 +123,7 @@ func statusEnded(ctx context.Context, a *app.App, op operator.Operator, name pro
 	if err != nil {
 		return err
 	}
-	return a.Give(view.EndedStatus(st), view.EndedStatusPage(st, a.Clock()))
+	return a.Give(st, view.EndedStatusPage(st, a.Clock()))
 }
 
 // Ended shows the status of the team of --team when it has ended. ok is false when it has not, or there is no

@@ -141,7 +141,7 @@ func planEnd(ctx context.Context, a *app.App, op operator.Operator, name protoco
 	if err != nil {
 		return err
 	}
-	return a.Give(view.EndPlan(tv), view.EndPlanPage(tv))
+	return a.Give(tv, view.EndPlanPage(tv))
 }
 
 // stopAll stops all work of the team that --team names, or of every team here, and with sessions of the user's own

@@ -146,7 +146,7 @@ starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --ag
 			if err != nil {
 				return err
 			}
-			return a.Give(view.Registered(m, old), view.RegisteredPage(m), func() {
+			return a.Give(view.RegisteredDocument{AgentID: string(m.AgentID), Archived: old, Color: m.Color, Member: string(m.Name)}, view.RegisteredPage(m), func() {
 				if old != "" {
 					a.Talk("the mailbox of an earlier %s was moved to %s", m.Name, old)
 				}

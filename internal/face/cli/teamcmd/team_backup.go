@@ -38,10 +38,11 @@ not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
 				return err
 			}
 			a.Tell(view.SkippedPage(rep.Skipped), name)
+			d := view.BackupDocument{Bytes: rep.Bytes, Files: rep.Files, Path: out, Skipped: rep.Skipped, Team: string(name)}
 			if a.Flags.JSON && out != "-" {
-				return a.Document(view.Backup(rep, name, out))
+				return a.Document(d)
 			}
-			a.Tell(view.BackupPage(rep, name, out), name)
+			a.Tell(view.BackupPage(d), name)
 			return nil
 		})),
 	}

@@ -70,8 +70,10 @@ var exportFormats = map[string]func(io.Writer, *teams.TeamExport) error{
 		_, err := io.WriteString(w, view.ExportMarkdown(e))
 		return err
 	},
-	"json":  func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, e) },
-	"state": func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, view.ExportOf(e)) },
+	"json": func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, e) },
+	"state": func(w io.Writer, e *teams.TeamExport) error {
+		return exportJSON(w, view.ExportStateDocument{ActiveMembers: e.ActiveMembers, Created: e.Created, Team: e.Team, TotalMembers: e.TotalMembers})
+	},
 }
 
 func exportJSON(w io.Writer, v any) error {
