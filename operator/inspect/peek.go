@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"waggle/control"
@@ -260,4 +263,100 @@ func (t *Tail) Rest() []string {
 	out := t.rest
 	t.rest = nil
 	return screen.Lines(out)
+}
+
+// Logs hands a member's output to lines, part by part from its beginning, without escapes; with n > 0 only its last n
+// lines. The result says where it ends, for Follow; it has no Lines. Like Peek it reads files only, and finds a member that
+// has left, and one of a team that has ended.
+func (o Operator) Logs(ctx context.Context, of, member string, n int, lines func([]string) error) (*Peek, error) {
+	p, err := o.peekAt(ctx, of, member)
+	if err != nil {
+		return nil, err
+	}
+	if p.adopted != "" {
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "logs", Msg: "waggle keeps no output of a session that it did not start", Next: operator.Next{Step: operator.NextPeek, Member: protocol.MemberName(p.Name)}}
+	}
+	names, err := logParts(p.dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		p.Log = ""
+		return p, nil
+	}
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Failed, Op: "logs", Err: err}
+	}
+	var rest []byte
+	var last []string
+	for i, name := range slices.Backward(names) { // the oldest first
+		out, info, _, err := lastOf(p.dir, name, math.MaxInt64)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a rotation has moved it meanwhile
+		}
+		if err != nil {
+			return nil, &operator.Error{Kind: operator.Failed, Op: "logs", Err: err}
+		}
+		p.At, p.end = info.ModTime(), info
+		out, end := append(rest, out...), len(rest)+len(out)
+		if i > 0 { // a line may go on in the next part
+			end = bytes.LastIndexByte(out, '\n') + 1
+		}
+		rest = slices.Clone(out[end:])
+		ls := screen.Lines(out[:end])
+		if n > 0 {
+			last = append(last, ls...)
+			last = slices.Clone(last[max(0, len(last)-n):])
+		} else if err := lines(ls); err != nil {
+			return nil, err
+		}
+	}
+	if n > 0 {
+		return p, lines(last)
+	}
+	return p, nil
+}
+
+// lastBytes is how much of a log is read at most to find its last line.
+const lastBytes = 4 << 10
+
+// LastLines reads the last lines of members' logs, each again only when its log has changed.
+type LastLines struct {
+	mu sync.Mutex
+	of map[string]lastLine // by the path of the log
+}
+
+type lastLine struct {
+	seen os.FileInfo
+	text string
+}
+
+// Of returns the last line that is not empty of the log of a member, as the status names it; "" when
+// there is none, or when the member's program fills its screen. The line may have any character.
+func (l *LastLines) Of(log string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := os.Lstat(log)
+	if log == "" || err != nil {
+		return ""
+	}
+	if was := l.of[log]; was.seen != nil && os.SameFile(was.seen, now) && was.seen.Size() == now.Size() && was.seen.ModTime().Equal(now.ModTime()) {
+		return was.text
+	}
+	if l.of == nil {
+		l.of = map[string]lastLine{}
+	}
+	text := lastText(log)
+	l.of[log] = lastLine{now, text}
+	return text
+}
+
+func lastText(log string) string {
+	out, _, _, err := lastOf(filepath.Dir(log), filepath.Base(log), lastBytes)
+	if err != nil || screen.Moves(out) {
+		return ""
+	}
+	for _, line := range slices.Backward(screen.Lines(out)) {
+		if text := strings.TrimSpace(line); text != "" {
+			return text
+		}
+	}
+	return ""
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -259,4 +262,142 @@ func IsStatus(e InboxEntry) bool {
 func Controls(e InboxEntry) bool {
 	k := protocol.Kind(e.Kind)
 	return k != protocol.KindText && k != protocol.KindUnknown && k != protocol.KindSystemInit
+}
+
+// marks reports whether waggle may mark entries of a mailbox: the lead's of a team that waggle
+// leads, and those of members that waggle runs or that were registered here. Other mailboxes are
+// marked by their readers. archive gets a copy of entries that marking removes; zero: marking
+// removes nothing.
+func (o Operator) marks(ctx context.Context, s *operator.State, name protocol.TeamName, in *Inbox) (mailbox.Archive, error) {
+	refuse := func(why string) (mailbox.Archive, error) {
+		return mailbox.Archive{}, &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),
+			Next: operator.NextReadUnmarked.With()}
+	}
+	if in.box == nil {
+		return mailbox.Archive{}, nil
+	}
+	lead := protocol.SameName(protocol.MemberName(in.Member), protocol.Lead)
+	if s == nil && lead {
+		return refuse("another program leads it")
+	}
+	own := s
+	if own == nil {
+		cfg, err := o.Registry(ctx, name)
+		if err != nil {
+			return mailbox.Archive{}, err
+		}
+		if own, _, err = o.JournalOf(ctx, cfg); err != nil {
+			return mailbox.Archive{}, err
+		}
+	}
+	if m, ok := own.Lead.Member(protocol.MemberName(in.Member)); !lead && (!ok || m.Left != nil) {
+		return refuse("whoever reads it was not registered here, and takes its mail itself")
+	}
+	layout, err := in.box.Layout()
+	if err != nil {
+		return mailbox.Archive{}, err
+	}
+	if layout != mailbox.JSONL && team.DialectOf(name) != team.DialectSession {
+		return mailbox.Archive{}, nil
+	}
+	return mailbox.Archive{Dir: boxes.MailDir(own.Dir.Archive(), protocol.MemberName(in.Member))}, nil
+}
+
+// Attach formats the unread entries of an inbox as one message for an agent (protocol §6.3), and
+// removes all others from the inbox: MarkRead then marks exactly those. It leaves out the entries
+// that the machine of a member of waggle takes by itself. The text is empty when nothing is unread.
+func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
+	machine, err := o.hasMachine(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	var kept []InboxEntry
+	var unread []mailbox.Entry
+	doubted := map[mailbox.ID]bool{}
+	for _, e := range in.Entries {
+		if e.Entry.Err != nil || e.Read || machine && Controls(e) {
+			continue
+		}
+		kept, unread = append(kept, e), append(unread, e.Entry)
+		for _, w := range e.Warnings {
+			doubted[e.Entry.ID] = doubted[e.Entry.ID] || strings.HasPrefix(w, unverifiedWarning)
+		}
+	}
+	in.Entries = kept
+	return mailbox.PromptOf(unread, func(e mailbox.Entry) bool { return doubted[e.ID] }).Text, nil
+}
+
+// hasMachine reports whether a program of waggle takes the control messages of this mailbox.
+func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
+	s, err := o.Open(ctx, protocol.TeamName(in.Team), operator.Act)
+	if operator.Unled(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if in.Member == string(protocol.Lead) {
+		return true, nil
+	}
+	m, ok := s.Lead.Member(protocol.MemberName(in.Member))
+	return ok && m.Left == nil && m.Trust != record.FileTrust, nil
+}
+
+// relate finds what the journals have of each message: that its reader found it unverified, the request that it asks or
+// answers, and what a member said to a shutdown request. A request is that of a message only by the entry that the leader's
+// journal names for it: another message with the same id is not it. Without a tracer nothing is known.
+func (o Operator) relate(t *tracer, in *Inbox) {
+	if t == nil {
+		return
+	}
+	lead, member := t.s.Lead, protocol.MemberName(in.Member)
+	said := map[protocol.RequestID]string{}
+	for _, ord := range lead.Orders() {
+		if ord.Reply != nil && ord.Reply.Kind == protocol.KindShutdownRejected {
+			said[ord.Reply.ID] = "refused" + operator.Suffix(ord.Reply.Note)
+		} else if ord.Reply != nil {
+			said[ord.Reply.ID] = "agreed to"
+		}
+	}
+	for i := range in.Entries {
+		e := &in.Entries[i]
+		for _, state := range t.at(member, e.ID).course() {
+			if state.State == Refused && e.Archive == "" { // in an archive an entry may have another's number
+				e.Warnings = append(e.Warnings, unverifiedWarning+": "+state.Detail)
+			}
+		}
+		p, ok := e.Payload.(protocol.Payload)
+		if !ok {
+			continue
+		}
+		id, _ := protocol.RequestIDOf(p)
+		switch kind := p.Kind(); kind {
+		case protocol.KindPermissionRequest, protocol.KindSandboxPermissionRequest, protocol.KindPlanApprovalRequest:
+			seen := lead.Intake(e.ID)
+			for _, r := range lead.Requests {
+				if seen != nil && r.Seq == seen.Seq && protocol.SameName(member, protocol.Lead) {
+					o.request(t.s, r, e)
+				}
+			}
+		case protocol.KindPermissionResponse, protocol.KindSandboxPermissionResponse, protocol.KindPlanApprovalResponse:
+			for _, r := range lead.RequestsByID(id) {
+				if m, ok := lead.ByInstance(r.Instance); ok && protocol.SameName(m.Name, member) && answers[kind] == r.Kind {
+					o.request(t.s, r, e)
+				}
+			}
+		case protocol.KindShutdownRequest:
+			e.Reply = said[id]
+		}
+	}
+}
+
+// answers are the kinds of requests that kinds of messages answer.
+var answers = map[protocol.Kind]protocol.Kind{
+	protocol.KindPermissionResponse:        protocol.KindPermissionRequest,
+	protocol.KindSandboxPermissionResponse: protocol.KindSandboxPermissionRequest,
+	protocol.KindPlanApprovalResponse:      protocol.KindPlanApprovalRequest,
+}
+
+func (o Operator) request(s *operator.State, r *control.Request, e *InboxEntry) {
+	e.Request = NewEntryRequest(decide.Of(o.Operator).Request(s, r))
 }

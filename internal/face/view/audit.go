@@ -2,12 +2,15 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
 	"waggle/internal/face/view/page"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // AuditList is the document of the calls of a team.
@@ -52,4 +55,63 @@ func decidedBy(e operator.AuditEvent) string {
 // askedFor is what a call asks for in one line.
 func askedFor(e operator.AuditEvent) string {
 	return cmp.Or(e.Asks, strings.TrimSpace(e.Tool+" "+string(e.Input)))
+}
+
+// AuditShowPage is one call whole.
+func AuditShowPage(d *inspect.AuditDetail, now time.Time) (p page.Page) {
+	e := d.Event
+	row := func(name, text string) {
+		if text != "" {
+			p.Text(page.Strong(fmt.Sprintf("%-8s", name)), page.Plain(" "+text))
+		}
+	}
+	row("id", e.ID)
+	row("handle", e.Handle)
+	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, record.Level(e.Trust).Words(), e.Instance))
+	row("asked", page.Moment(e.Asked, now)+" for "+strings.TrimSuffix(e.Kind, "_request"))
+	row("tool", e.Tool)
+	row("input", string(e.Input))
+	row("cwd", e.Cwd)
+	row("reason", e.Reason)
+	row("risk", e.Risk)
+	row("digest", e.Digest)
+	if e.Decision != "" {
+		row("decided", fmt.Sprintf("%s by %s, channel %s, via %s, policy version %d %s", e.Decision, e.By, e.Channel, e.Via, e.Version, page.Moment(e.Decided, now)))
+	}
+	row("rule", e.Rule)
+	row("said", e.Said)
+	for i, text := range e.Answers {
+		row(fmt.Sprintf("answer %d", i+1), text)
+	}
+	row("runs", string(e.Runs))
+	row("digest", e.RunsDigest)
+	row("outcome", e.Outcome)
+	p.Line(page.Strong("records"))
+	for _, r := range d.Records {
+		p.Line(page.Plain("  "), page.Faint(page.ClockSeconds(r.Time, now)), page.Plain(fmt.Sprintf(" %s %d ", r.Owner, r.Seq)), page.Strong(r.Kind))
+		p.Text(page.Plain("    " + decide.ShownJSON(string(r.Body))))
+	}
+	return p
+}
+
+// SessionsRecapPage says what sessions asked, and who answered.
+func SessionsRecapPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
+	p.Line(page.Strong("Sessions"), page.Plain("  "), page.WholeStep(operator.NextAuditSessions.With()))
+	t := page.Table{Bare: true}
+	for _, e := range es {
+		word := e.Decision
+		switch {
+		case e.By == "session":
+			word = "answered in its own dialog"
+		case word == "" && e.Said != "":
+			word = e.Said
+		case word == "":
+			word = "waits for you"
+		default:
+			word += " by " + e.By
+		}
+		t.Rows = append(t.Rows, []string{page.Moment(e.Asked, now), e.Member, word, askedFor(e)})
+	}
+	p.Table(t)
+	return p
 }

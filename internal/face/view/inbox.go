@@ -168,3 +168,33 @@ func NewsPage(news []control.News, now time.Time) (p page.Page) {
 	}
 	return p
 }
+
+// AttachmentDocument is the message of seed 003 that has unread mail in it.
+type AttachmentDocument struct {
+	Type    string                    `json:"type"` // user
+	Message AttachmentMessageDocument `json:"message"`
+	IsMeta  bool                      `json:"isMeta"`
+}
+
+// AttachmentMessageDocument is its content.
+type AttachmentMessageDocument struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Attachments is the document of unread mail as one message for an agent: an empty list
+// where nothing is unread.
+func Attachments(prompt string) []AttachmentDocument {
+	if prompt == "" {
+		return []AttachmentDocument{}
+	}
+	return []AttachmentDocument{{"user", AttachmentMessageDocument{"user", prompt}, true}}
+}
+
+// EndpointPage shows where to POST, and with what.
+func EndpointPage(e mail.Endpoint) (p page.Page) {
+	p.Line(page.Plain("url    " + e.URL + "/v1/TEAM/MEMBER"))
+	p.Line(page.Plain("token  " + e.Token))
+	p.Line(page.Plain("pid    " + strconv.Itoa(e.PID)))
+	return p
+}

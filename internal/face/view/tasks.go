@@ -1,9 +1,13 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"waggle/internal/face/view/page"
 	"waggle/operator/board"
@@ -134,4 +138,168 @@ func TaskCount(l *board.TaskList) string {
 		s += fmt.Sprintf(", %d waiting for others", blocked)
 	}
 	return s
+}
+
+// TaskDocument is a task of a list.
+type TaskDocument struct {
+	board.TaskView
+	Team protocol.TeamName `json:"team"`
+}
+
+// TaskPage is a task for people.
+func TaskPage(d *board.TaskDetail, now time.Time, spell page.Spell) (p page.Page) {
+	row := func(k, v string) {
+		if v != "" {
+			p.Line(page.Strong(fmt.Sprintf("%-10s", k)), page.Plain(" "+v))
+		}
+	}
+	row("task", string(d.ID)+" "+d.Subject)
+	row("status", string(d.State))
+	row("owner", d.Owner)
+	row("doing", d.ActiveForm)
+	row("after", texts(d.BlockedBy, " "))
+	row("waits for", texts(d.WaitsFor, " "))
+	row("before", texts(d.Blocks, " "))
+	row("note", spell.Sentence(d.Note))
+	if o := d.Order; o != nil {
+		row("ordered", fmt.Sprintf("%s at %s, by the %s, record %d of the leader's journal", o.Member, page.Clock(o.At, now), o.By, o.Seq))
+		row("check", o.Check)
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
+		if k == task.MetaReleased {
+			continue // the note says it
+		}
+		row("file: "+k, content(d.Metadata[k]))
+	}
+	if words := strings.TrimRight(d.Description, "\n "); words != "" {
+		for _, l := range strings.Split(words, "\n") {
+			p.Line(page.Plain("  " + l))
+		}
+	}
+	return p
+}
+
+// content is a JSON string's content, and any other value in one line.
+func content(raw json.RawMessage) string {
+	var s string
+	if err := json.Unmarshal(raw, &s); err == nil {
+		return s
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, raw); err != nil {
+		return string(raw)
+	}
+	return line.String()
+}
+
+// texts are ids or names for people.
+func texts[T ~string](ids []T, between string) string {
+	return strings.Join(protocol.Strings(ids), between)
+}
+
+// TaskStep is a step on a task.
+type TaskStep int
+
+// The steps of tasks.
+const (
+	TaskAdded TaskStep = iota
+	TaskAssigned
+	TaskClaimed
+	TaskMoved // to another status
+	TaskReleased
+)
+
+// TaskResultPage shows the outcome of a step on a task.
+func TaskResultPage(r *board.TaskResult, did TaskStep) (p page.Page) {
+	t := r.Task
+	owner := t.Owner
+	var what string
+	switch did {
+	case TaskAdded:
+		what = "on the list" + assigned(r)
+	case TaskAssigned:
+		what = owner + "'s" + assigned(r)
+	case TaskClaimed:
+		what = fmt.Sprintf("%s's, %s: %s", owner, t.Status, t.Subject)
+	case TaskMoved:
+		what = string(t.Status)
+	case TaskReleased:
+		what = "nobody's"
+	}
+	switch {
+	case r.Changed:
+		p.Line(page.Plain("task "), page.Strong(string(t.ID)), page.Plain(" is "+what))
+	case owner != "":
+		p.Line(page.Plain(fmt.Sprintf("task %s was %s already, %s's", t.ID, t.Status, owner)))
+	default:
+		p.Line(page.Plain(fmt.Sprintf("task %s was %s already", t.ID, t.Status)))
+	}
+	return p
+}
+
+// TaskWaits names the tasks that a task waits for, "" for none.
+func TaskWaits(r *board.TaskResult) string {
+	if len(r.Task.WaitsFor) == 0 || r.Task.Status != task.Pending {
+		return ""
+	}
+	return "it waits for " + texts(r.Task.WaitsFor, ", ")
+}
+
+// assigned shows how an owner gets a task.
+func assigned(r *board.TaskResult) string {
+	switch owner := r.Task.Owner; {
+	case r.Ordered:
+		return fmt.Sprintf(", and %s was ordered to do it", owner)
+	case owner != "":
+		return fmt.Sprintf(", and %s was told", owner)
+	}
+	return ""
+}
+
+// TaskLinksPage says what a task comes after.
+func TaskLinksPage(r *board.TaskResult) (p page.Page) {
+	after := "no other"
+	if len(r.Task.BlockedBy) > 0 {
+		after = texts(r.Task.BlockedBy, ", ")
+	}
+	p.Line(page.Plain("task "), page.Strong(string(r.Task.ID)), page.Plain(" comes after "+after))
+	return p
+}
+
+// ReleasedPage names tasks that were released.
+func ReleasedPage(ids []task.ID) page.Page { return idsPage("given back: ", ids) }
+
+// RemovedPage names tasks that were removed.
+func RemovedPage(ids []task.ID) page.Page { return idsPage("removed: ", ids) }
+
+// idsPage is empty where there are no ids.
+func idsPage(what string, ids []task.ID) (p page.Page) {
+	if len(ids) > 0 {
+		p.Line(page.Plain(what + texts(ids, ", ")))
+	}
+	return p
+}
+
+// ArtifactsPage has a row for each file.
+func ArtifactsPage(rows []board.ArtifactRow, now time.Time) (p page.Page) {
+	t := page.Table{Head: []string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{string(r.Member), r.Kind, Size(r.Size), page.Since(r.Modified, now), r.Path})
+	}
+	p.Table(t)
+	return p
+}
+
+// Size is a number of bytes for people.
+func Size(n int64) string {
+	const k = 1 << 10
+	switch {
+	case n < k:
+		return fmt.Sprintf("%d B", n)
+	case n < k*k:
+		return fmt.Sprintf("%.1f KiB", float64(n)/k)
+	case n < k*k*k:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(k*k))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(k*k*k))
 }

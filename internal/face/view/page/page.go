@@ -1,7 +1,10 @@
+// Package page is what every page for people is made of: lines, tables, spans in roles, the step that
+// comes next, and times. It knows nothing of what a page is about.
 package page
 
 import (
 	"slices"
+	"strings"
 
 	"waggle/operator"
 )
@@ -121,4 +124,17 @@ func (p *Page) Rows(t Table) {
 	if len(t.Rows) > 0 {
 		p.Table(t)
 	}
+}
+
+// Spell gives the text of a step in a face's own commands; "" for none.
+type Spell func(operator.Next) string
+
+// Sentence is a text with its step. A step that begins with a punctuation mark is appended as it
+// is.
+func (s Spell) Sentence(of operator.Sentence) string {
+	text, step := of.Text, s(of.Do)
+	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {
+		text += "; "
+	}
+	return text + step
 }

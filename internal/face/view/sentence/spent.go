@@ -1,3 +1,4 @@
+// Package sentence says what a record, a message or an amount is in one sentence for people.
 package sentence
 
 import (
@@ -21,3 +22,6 @@ func Spent(u record.Usage) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Sandboxed says what sandboxed: allow does.
+const Sandboxed = "a shell call that runs wholly inside a verified sandbox is allowed without asking; elsewhere it asks"
