@@ -39,11 +39,7 @@ type TaskView struct {
 
 // ForAgents is the task as the lead's agent and the clients of members get it.
 func (t TaskView) ForAgents() agent.BoardTask {
-	one := agent.BoardTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, Status: string(t.Status)}
-	for _, id := range t.WaitsFor {
-		one.BlockedBy = append(one.BlockedBy, string(id))
-	}
-	return one
+	return agent.BoardTask{ID: string(t.ID), Subject: t.Subject, Owner: t.Owner, Status: string(t.Status), BlockedBy: protocol.Strings(t.WaitsFor)}
 }
 
 // ForAgents lists the tasks as agents get them.
@@ -349,14 +345,18 @@ func (b *board) working(id task.ID) (*control.Member, error) {
 	return nil, nil
 }
 
-// idle returns an error when a member is working on the task.
-func (b *board) idle(id task.ID) error {
+// idle returns an error when a member other than but is working on the task.
+func (b *board) idle(id task.ID, but protocol.MemberName) error {
 	m, err := b.working(id)
-	if err != nil || m == nil {
+	if err != nil || m == nil || protocol.SameName(m.Name, but) {
 		return err
 	}
-	return &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
-		Next: operator.NextAwaitEnd.With()}
+	return b.busy(id, m)
+}
+
+// busy refuses a task that a member is working on.
+func (b *board) busy(id task.ID, m *control.Member) error {
+	return &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id), Next: operator.NextAwaitEnd.With()}
 }
 
 // explain adds to an error of the list the reason in words and the next step.

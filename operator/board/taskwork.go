@@ -155,7 +155,7 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, m *team.
 		v, err := b.viewNow(ctx, seen)
 		return &TaskResult{Task: v}, err
 	case at != nil:
-		return nil, b.idle(seen.ID)
+		return nil, b.busy(seen.ID, at)
 	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != "" || terms.Check != nil):
 		return nil, &operator.Error{Kind: operator.Usage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout, a directory or a check", m.Name)}
 	}
@@ -380,10 +380,7 @@ func (o Operator) FinishTask(ctx context.Context, name protocol.TeamName, id tas
 	if err != nil {
 		return nil, err
 	}
-	if m, err := b.working(id); err != nil || m != nil && !protocol.SameName(m.Name, as) {
-		if err == nil {
-			err = b.idle(id)
-		}
+	if err := b.idle(id, as); err != nil {
 		return nil, err
 	}
 	if err := o.unchecked(b, seen, as); err != nil {
@@ -487,7 +484,7 @@ func (o Operator) idleStep(ctx context.Context, op string, name protocol.TeamNam
 		err = o.guardBoard(ctx, b)
 	}
 	if err == nil {
-		err = b.idle(id)
+		err = b.idle(id, "")
 	}
 	return b, seen, err
 }

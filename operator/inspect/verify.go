@@ -26,12 +26,11 @@ type Verified struct {
 	Problems []BadRecord       `json:"problems"`
 	// Acknowledged are breaks that the operator has acknowledged: the records after them have no
 	// effect any more.
-	Acknowledged []AcknowledgedBreak `json:"acknowledged"` // breaks that the operator has acknowledged
-	// Snapshots is how many snapshots were compared with the folds of their journals.
-	Snapshots int `json:"snapshots"` // the number of snapshots that were compared with the folds of their journals
+	Acknowledged []AcknowledgedBreak `json:"acknowledged"`
+	Snapshots    int                 `json:"snapshots"` // the number of snapshots that were compared with the folds of their journals
 	// Recomputed counts the decisions of the rules that this program's judge repeated,
 	// NotRecomputed those of another or unknown version of the judge.
-	Recomputed    int `json:"recomputed"` // the number of decisions of the rules that the judge repeated
+	Recomputed    int `json:"recomputed"`
 	NotRecomputed int `json:"not_recomputed"`
 }
 

@@ -92,8 +92,7 @@ func (o Operator) Inbox(ctx context.Context, name protocol.TeamName, member prot
 		if unread && e.Err == nil && e.Envelope.Read {
 			continue
 		}
-		ie := EntryOf(e)
-		in.Entries = append(in.Entries, ie)
+		in.Entries = append(in.Entries, EntryOf(e))
 	}
 	o.relate(t, in)
 	return in, nil
@@ -251,11 +250,7 @@ func (o Operator) News(ctx context.Context, name protocol.TeamName, after journa
 
 // IsStatus reports a message that reaches the lead's session as news, if at all.
 func IsStatus(e InboxEntry) bool {
-	switch protocol.Kind(e.Kind) {
-	case protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted:
-		return true
-	}
-	return false
+	return slices.Contains([]protocol.Kind{protocol.KindIdleNotification, protocol.KindTaskProgress, protocol.KindTaskCompleted}, protocol.Kind(e.Kind))
 }
 
 // Controls reports whether an entry is a control message, which the member's machine marks itself.

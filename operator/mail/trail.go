@@ -41,13 +41,7 @@ func Deliveries() []Delivery {
 }
 
 // Over reports a final state. Only an acknowledgement may follow a delivery.
-func (d Delivery) Over() bool {
-	switch d {
-	case Queued, Written, Held:
-		return false
-	}
-	return true
-}
+func (d Delivery) Over() bool { return !slices.Contains([]Delivery{Queued, Written, Held}, d) }
 
 // MessageState is one state that a message has reached.
 type MessageState struct {

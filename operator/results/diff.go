@@ -70,7 +70,7 @@ func (w *work) diffTurn(ctx context.Context, turn int) (*Diff, error) {
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "diff", Msg: w.name() + ": " + err.Error(), Err: err}
 	}
 	if err != nil {
-		return nil, explained("diff", err)
+		return nil, w.explained("diff", err)
 	}
 	d := w.of(got)
 	d.Turn = turn
@@ -90,11 +90,11 @@ func (w *work) of(got worktree.Difference) *Diff {
 func (w *work) diff(ctx context.Context, op string) (*Diff, error) {
 	got, err := w.store.Git.Diff(ctx, w.tree)
 	if err != nil {
-		return nil, explained(op, err)
+		return nil, w.explained(op, err)
 	}
 	files, _, err := w.store.Git.Uncommitted(ctx, w.tree)
 	if err != nil {
-		return nil, explained(op, err)
+		return nil, w.explained(op, err)
 	}
 	d := w.of(got)
 	d.Uncommitted = append(d.Uncommitted, files...)

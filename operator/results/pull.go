@@ -102,18 +102,18 @@ func (o Operator) pull(ctx context.Context, w *work, p *Pulled, gh string, po Pu
 	}
 	r := Report{Diff: *d, Title: w.subject(), Tasks: w.tasks()}
 	if r.Commits, r.Earlier, err = w.store.Git.Subjects(ctx, w.tree, d.Base, p.Commit); err != nil {
-		return explained("pr", err)
+		return w.explained("pr", err)
 	}
 	p.Title = cmp.Or(p.Title, r.Title)
 	if p.Remote, err = w.store.Git.Remote(ctx, w.tree, p.Into); err != nil {
-		return explained("pr", err)
+		return w.explained("pr", err)
 	}
 	git := w.store.Git.Program
 	if err := o.person(ctx, w, po, po.In, po.Err, git, "push", p.Remote, p.Commit+":refs/heads/"+p.Branch); err != nil {
 		return err
 	}
 	if err := w.store.Git.Recorded(ctx, w.tree, p.Commit); err != nil {
-		return explained("pr", err)
+		return w.explained("pr", err)
 	}
 	var url bytes.Buffer
 	if err := o.person(ctx, w, po, po.In, &url, gh, "pr", "list", "--head", p.Branch, "--state", "open", "--json", "url", "--jq", ".[0].url"); err != nil {

@@ -222,23 +222,16 @@ func (w *work) ordersOnly() bool { return w.m.Agent == "exec" }
 // explained gives an error of git its kind and the next step.
 func (w *work) explained(op string, err error) error {
 	var open *worktree.OpenError
-	if !errors.As(err, &open) {
-		return explained(op, err)
-	}
-	e := &operator.Error{Kind: operator.Refused, Op: op, Err: err}
-	if open.Intent.Open() {
-		e.Next = operator.Next{Step: operator.NextMergeOpen, Team: w.s.Team, Member: w.m.Name}
-	}
-	return e
-}
-
-func explained(op string, err error) error {
 	var missing *worktree.BranchError
 	var busy *worktree.BusyError
 	e := &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &open):
+		if e.Kind = operator.Refused; open.Intent.Open() {
+			e.Next = operator.Next{Step: operator.NextMergeOpen, Team: w.s.Team, Member: w.m.Name}
+		}
 	case errors.As(err, &missing):
 		e.Kind, e.Next = operator.Usage, operator.NextInto.With()
 		if missing.Missing {

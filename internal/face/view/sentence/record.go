@@ -2,7 +2,6 @@ package sentence
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
@@ -49,7 +48,7 @@ type logSentence struct {
 
 // body reads a record's body; fields that do not fit stay empty.
 func body[T any](r operator.LogRecord) (b T) {
-	_ = json.Unmarshal(r.Body, &b) // a body of another version is shown as far as it can be read
+	b, _ = record.Body[T](r.Record) // a body of another version is shown as far as it can be read
 	return b
 }
 
@@ -200,12 +199,10 @@ func (s logSentence) team() string {
 
 func (s logSentence) seen() string {
 	b := body[record.Seen](s.r)
-	switch {
-	case b.Ask != nil:
+	if b.Ask != nil {
 		return fmt.Sprintf("%s asks %s: %s", s.who(), s.request(record.Key{ID: b.ID}), decide.InOneLine(b.Kind, *b.Ask))
-	default:
-		return s.who() + " " + report(b.Kind, b.Task, b.Failed, b.Note)
 	}
+	return s.who() + " " + report(b.Kind, b.Task, b.Failed, b.Note)
 }
 
 func (s logSentence) decided() string {
