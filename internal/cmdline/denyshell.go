@@ -85,32 +85,22 @@ func splitOptions(ws []Word) (args []operand, opts []Word) {
 }
 
 func (r ShellRule) argsHit(want, have []operand) Match {
-	strict, i := Yes, 0
-	for ; i < len(want); i++ {
-		if i >= len(have) {
-			strict = No
-			break
-		}
-		if have[i].Sure == Unknown {
+	for i, w := range want {
+		switch {
+		case i < len(have) && have[i].Sure == Unknown:
 			return Maybe // the rest is unknown
-		}
-		if have[i].Text != want[i].Text {
-			strict = No
-			break
+		case i >= len(have) || have[i].Text != w.Text:
+			return loose(want, have)
 		}
 	}
-	if strict == Yes && (r.Prefix || len(have) == len(want)) {
+	more := have[len(want):]
+	switch {
+	case r.Prefix || len(more) == 0:
 		return Yes
+	case slices.ContainsFunc(more, func(h operand) bool { return h.Sure != Unknown && !h.after }): // an exact rule
+		return No
 	}
-	if strict == Yes { // an exact rule, and there are more words
-		for _, h := range have[len(want):] {
-			if h.Sure != Unknown && !h.after {
-				return No
-			}
-		}
-		return Maybe
-	}
-	return loose(want, have)
+	return Maybe
 }
 
 // loose skips words that may be an option's value: git -C dir push.

@@ -252,6 +252,21 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 		w := args[i]
 		name, value, joined := strings.Cut(w.Text, "=")
 		next := i + 1
+		takes := func(isFile bool, value string, joined bool) { // a pattern, or a file of patterns
+			pattern = true
+			switch {
+			case isFile && joined:
+				files = append(files, Lit(value))
+				return
+			case joined:
+				return
+			case isFile:
+				files = append(files, args[min(next, len(args)):min(next+1, len(args))]...)
+			default:
+				files = append(files, several(args, next)...)
+			}
+			i++
+		}
 		switch {
 		case !options || len(w.Text) < 2 || w.Text[0] != '-':
 			operands = append(operands, w)
@@ -265,17 +280,7 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 				files = append(files, Word{}) // it follows links
 			}
 			if beginsOption(name, "--regexp", "--file") {
-				pattern = true
-				switch isFile := !beginsOption(name, "--regexp"); {
-				case isFile && joined:
-					files = append(files, Lit(value))
-				case isFile:
-					files = append(files, args[min(next, len(args)):min(next+1, len(args))]...)
-					i++
-				case !joined:
-					files = append(files, several(args, next)...)
-					i++
-				}
+				takes(!beginsOption(name, "--regexp"), value, joined)
 			}
 		default:
 			for at := 1; at < len(w.Text); at++ {
@@ -284,22 +289,11 @@ func grepFiles(args []Word) (files []Word, tree bool) {
 				if letter == 'R' {
 					files = append(files, Word{})
 				}
-				takes := strings.IndexByte("ABCm", letter) >= 0 && rest == "" && next < len(args) && args[next].Text != "" && strings.Trim(args[next].Text, "0123456789") == ""
 				switch {
-				case takes:
+				case strings.IndexByte("ABCm", letter) >= 0 && rest == "" && next < len(args) && args[next].Text != "" && strings.Trim(args[next].Text, "0123456789") == "":
 					i++
 				case letter == 'e' || letter == 'f':
-					pattern = true
-					switch {
-					case letter == 'f' && rest != "":
-						files = append(files, Lit(rest))
-					case letter == 'f':
-						files = append(files, args[min(next, len(args)):min(next+1, len(args))]...)
-						i++
-					case rest == "":
-						files = append(files, several(args, next)...)
-						i++
-					}
+					takes(letter == 'f', rest, rest != "")
 				case strings.IndexByte("ABCm", letter) < 0:
 					continue
 				}

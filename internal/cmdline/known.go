@@ -292,23 +292,16 @@ func LookUp(c []Word) (Fit, bool) {
 	if g, ok := groups[name]; ok {
 		at = g.skip(c)
 	}
-	for n := 3; n > 0; n-- { // the longest name first
-		path, ok := name, true
-		for i := range n - 1 {
-			if at+i >= len(c) || c[at+i].Sure == Unknown {
-				ok = false
-				break
-			}
-			path += " " + c[at+i].Text
-		}
-		if !ok {
-			continue
-		}
-		from := at + n - 1
-		if n == 1 {
+	names := []string{name}
+	for i := at; i < min(at+2, len(c)) && c[i].Sure != Unknown; i++ {
+		names = append(names, names[len(names)-1]+" "+c[i].Text)
+	}
+	for n, name := range slices.Backward(names) { // the longest name first
+		from := at + n
+		if n == 0 {
 			from = 1
 		}
-		lines := commands[path]
+		lines := commands[name]
 		for _, k := range lines {
 			if f, ok := k.fits(c, from); ok {
 				return f, true

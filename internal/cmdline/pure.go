@@ -12,13 +12,13 @@ func isPure(words []Word) bool {
 	if !ok {
 		return isSed(words) && slices.ContainsFunc(words, isFound) && isPure(replaced(words, isFound))
 	}
-	if inner, wraps := innerOf(words, fit); wraps && len(words) <= maxWords {
+	if inner := innerOf(words, fit); inner != nil && len(words) <= maxWords {
 		for _, w := range words[1:fit.Inner] {
 			if isAssignment(w.Text) && AssignmentRisk(w) != RiskLow {
 				return false
 			}
 		}
-		return len(inner) > 0 && isPure(inner)
+		return isPure(inner)
 	}
 	return !fit.Carrier && fit.Inner == 0
 }
@@ -41,16 +41,15 @@ func replaced(words []Word, these func(Word) bool) []Word {
 	return words
 }
 
-// innerOf returns the command behind a known wrapper.
-func innerOf(words []Word, f Fit) ([]Word, bool) {
-	if f.Inner == 0 {
-		return nil, false
+// innerOf returns the command behind a known wrapper; nil for another command.
+func innerOf(words []Word, f Fit) []Word {
+	switch {
+	case f.Inner == 0:
+		return nil
+	case BaseName(words[0].Text) == "xargs":
+		return append(slices.Clone(words[f.Inner:]), Word{})
 	}
-	inner := slices.Clone(words[f.Inner:])
-	if BaseName(words[0].Text) == "xargs" {
-		inner = append(inner, Word{})
-	}
-	return inner, true
+	return words[f.Inner:]
 }
 
 // transforms reports whether a pure command's output differs from its input and its words, so that
@@ -215,13 +214,12 @@ func readsCode(words []Word) bool {
 // behind returns the command behind wrappers: env, nice, command.
 func behind(words []Word) []Word {
 	for range MaxNest {
-		inner, ok := []Word(nil), false
-		if BaseName(words[0].Text) == "command" && len(words) > 1 {
-			inner, ok = words[1:], true
-		} else if fit, known := LookUp(words); known {
-			inner, ok = innerOf(words, fit)
+		inner := words[1:]
+		if BaseName(words[0].Text) != "command" {
+			fit, _ := LookUp(words)
+			inner = innerOf(words, fit)
 		}
-		if !ok || len(inner) == 0 {
+		if len(inner) == 0 {
 			break
 		}
 		words = inner

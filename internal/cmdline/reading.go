@@ -136,14 +136,13 @@ func (r *reader) holdsCommands(n syntax.Node) (found bool) {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			r.shell(n.Stmts)
-			found = true
-			return false
 		case *syntax.ProcSubst:
 			r.shell(n.Stmts)
-			found = true
-			return false
+		default:
+			return true
 		}
-		return true
+		found = true
+		return false
 	})
 	return found
 }
@@ -509,7 +508,6 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 	}
 	switch {
 	case d.Hdoc != nil:
-		c.Document = true
 		if !plainDelimiter(d) {
 			r.unclear(d, "a document that shells end at different places")
 		}
@@ -519,19 +517,10 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 		if d.Word.Lit() != "" && (strings.Contains(body, "\\\n") || r.shellsDiffer(d.Hdoc.Parts)) {
 			r.unclear(d, "a document that shells read differently")
 		}
-		w := readDocument(d.Hdoc, r.expand)
-		c.mixed = c.mixed || w.Output
-		if c.Input += w.Text; !w.Known() {
-			r.unclear(d.Hdoc, "a document with a part that is not known before it runs")
-		}
+		r.document(c, d.Hdoc, readDocument(d.Hdoc, r.expand), "a document with a part that is not known before it runs")
 		return
 	case d.Op == syntax.WordHdoc:
-		c.Document = true
-		w := r.word(d.Word)
-		c.mixed = c.mixed || w.Output
-		if c.Input += w.Text; !w.Known() {
-			r.unclear(d.Word, "a text that is not known before it runs")
-		}
+		r.document(c, d.Word, r.word(d.Word), "a text that is not known before it runs")
 		return
 	}
 	w := r.word(d.Word)
@@ -559,6 +548,14 @@ func (r *reader) redirect(d *syntax.Redirect, c *Command) {
 	default:
 		r.unclear(d, "a redirection "+d.Op.String())
 		c.Reads, c.Writes = append(c.Reads, w), append(c.Writes, w)
+	}
+}
+
+// document gives a command a text as its input.
+func (r *reader) document(c *Command, n syntax.Node, text Word, unknown string) {
+	c.Document, c.mixed = true, c.mixed || text.Output
+	if c.Input += text.Text; !text.Known() {
+		r.unclear(n, unknown)
 	}
 }
 

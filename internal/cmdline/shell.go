@@ -138,9 +138,8 @@ func declWords(d *syntax.DeclClause) []Word {
 func commented(file *syntax.File) bool {
 	found := false
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if _, ok := n.(*syntax.Comment); ok {
-			found = true
-		}
+		_, comment := n.(*syntax.Comment)
+		found = found || comment
 		return !found
 	})
 	return found

@@ -48,13 +48,16 @@ func fitFind(c []Word) (Fit, bool) {
 	return f, true
 }
 
-// fdLine is fd with the options that select and print.
-var fdLine = sync.OnceValue(func() known {
-	lines, _ := readKnown(`low fd -H -I -i -s -a -l -0 -p -F -g -t= -e= -d= -E= --type= --extension= --hidden --no-ignore --max-depth= --exclude= --glob --full-path --color= -1 -u -L --follow`)
-	return lines["fd"][0]
+// ownLines are the lines of fd, with the options that select and print, and of tar.
+var ownLines = sync.OnceValue(func() map[string][]known {
+	lines, _ := readKnown(`
+low  fd -H -I -i -s -a -l -0 -p -F -g -t= -e= -d= -E= --type= --extension= --hidden --no-ignore --max-depth= --exclude= --glob --full-path --color= -1 -u -L --follow
+write tar -c -x -t -v -z -j -J -p -k -O -a -f> -C> -r -u --exclude= --strip-components= --create --extract --list --gzip --xz --zstd --verbose --file> --directory> --no-same-owner
+`)
+	return lines
 })
 
-func fitFd(c []Word) (Fit, bool) { return fdLine().fits(c, 1) }
+func fitFd(c []Word) (Fit, bool) { return ownLines()["fd"][0].fits(c, 1) }
 
 func fitChmod(c []Word) (Fit, bool) {
 	f := Fit{Risk: RiskMedium, Write: true}
@@ -70,11 +73,6 @@ func fitChmod(c []Word) (Fit, bool) {
 	return f, true
 }
 
-var tarLine = sync.OnceValue(func() known {
-	lines, _ := readKnown(`write tar -c -x -t -v -z -j -J -p -k -O -a -f> -C> -r -u --exclude= --strip-components= --create --extract --list --gzip --xz --zstd --verbose --file> --directory> --no-same-owner`)
-	return lines["tar"][0]
-})
-
 // fitTar parses tar czf with letters from a list; listing an archive is low.
 func fitTar(c []Word) (Fit, bool) {
 	if len(c) < 2 || c[1].Sure != Literal {
@@ -84,7 +82,7 @@ func fitTar(c []Word) (Fit, bool) {
 	if c[1].Text != "" && c[1].Text[0] != '-' { // tar xzf archive, letters without a dash
 		words[1].Text = "-" + c[1].Text
 	}
-	f, ok := tarLine().fits(words, 1)
+	f, ok := ownLines()["tar"][0].fits(words, 1)
 	if ok && strings.Contains(words[1].Text, "t") && strings.Trim(words[1].Text, "-tvzjJaf") == "" {
 		f.Risk, f.Write, f.Outs = RiskLow, false, nil
 	}

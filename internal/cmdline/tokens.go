@@ -62,10 +62,7 @@ func mayBeOption(token, want string) bool {
 		slices.Reverse(turned)
 		spellings = append(spellings, "-"+string(turned))
 	}
-	return slices.ContainsFunc(spellings, func(s string) bool {
-		ok, err := path.Match(token, s)
-		return ok && err == nil
-	})
+	return slices.ContainsFunc(spellings, func(s string) bool { return matches(token, s) })
 }
 
 // spellsOut reports whether a token contains the letters of a name in their order.
@@ -102,8 +99,13 @@ func sameToken(token, want string) bool {
 	if !strings.ContainsAny(token, "*?[") {
 		return slices.Contains(tokensOf(want), token) && strings.ContainsAny(want, separatorsOfTokens)
 	}
-	ok, err := path.Match(token, want)
-	return ok && err == nil
+	return matches(token, want)
+}
+
+// matches compares a name with a pattern; one that cannot be read matches none.
+func matches(pattern, name string) bool {
+	ok, _ := path.Match(pattern, name)
+	return ok
 }
 
 // namesProgram compares a token with a program's name: behind a path, with
@@ -117,8 +119,7 @@ func namesProgram(token, denied string) bool {
 		return strings.HasSuffix(BaseName(token[1:]), denied)
 	case strings.ContainsAny(base, "*?["):
 		rooted := token[0] == '/' || token[0] == '~'
-		ok, err := path.Match(base, denied)
-		return ok && err == nil && (rooted || strings.Trim(base, "*") != "")
+		return matches(base, denied) && (rooted || strings.Trim(base, "*") != "")
 	}
 	return false
 }

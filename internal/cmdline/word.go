@@ -155,13 +155,17 @@ func doubleQuoted(q *syntax.DblQuoted, expand func(part syntax.WordPart, quoted 
 	if q.Dollar {
 		out.Sure = guessed
 	}
-	for _, part := range q.Parts {
-		l, ok := part.(*syntax.Lit)
-		if !ok {
+	return quotedParts(out, q.Parts, expand, func(l *syntax.Lit) Word { return quotedText(l.Value, l == q.Parts[len(q.Parts)-1]) })
+}
+
+// quotedParts is a word with parts behind it that stand together between quotes.
+func quotedParts(out Word, parts []syntax.WordPart, expand func(part syntax.WordPart, quoted bool) Word, text func(*syntax.Lit) Word) Word {
+	for _, part := range parts {
+		if l, ok := part.(*syntax.Lit); ok {
+			out = out.and(text(l))
+		} else {
 			out = out.and(expand(part, true))
-			continue
 		}
-		out = out.and(quotedText(l.Value, l == q.Parts[len(q.Parts)-1]))
 	}
 	return out
 }
@@ -169,15 +173,7 @@ func doubleQuoted(q *syntax.DblQuoted, expand func(part syntax.WordPart, quoted 
 // readDocument reads a here-document, in which brackets and braces have no meaning; expand says what is known of an
 // expansion in it.
 func readDocument(w *syntax.Word, expand func(part syntax.WordPart, quoted bool) Word) Word {
-	out := Lit("")
-	for _, part := range w.Parts {
-		if p, ok := part.(*syntax.Lit); ok {
-			out = out.and(Lit(p.Value))
-		} else {
-			out = out.and(expand(part, true))
-		}
-	}
-	return out
+	return quotedParts(Lit(""), w.Parts, expand, func(l *syntax.Lit) Word { return Lit(l.Value) })
 }
 
 // quotedText removes the backslashes of a text between double quotes. last: the quote ends behind it.
