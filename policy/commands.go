@@ -21,17 +21,15 @@ func Commands(c Call) []Command {
 	if err != nil || !q.hasText {
 		return nil
 	}
-	s := q.carries()
-	found := s.Commands
-	if q.stdin != "" && readerOf(s) == inputIsShell {
-		found = append(slices.Clip(found), q.carriedBy(q.stdin).Commands...)
+	found := q.carries().Commands
+	if typed := q.typed(); typed != nil {
+		found = slices.Concat(found, typed.Commands)
 	}
 	var out []Command
 	for _, c := range found {
-		if len(c) == 0 || c[0].Sure != cmdline.Literal || c[0].Text == "" {
-			continue
+		if len(c) > 0 && c[0].Sure == cmdline.Literal && c[0].Text != "" {
+			out = append(out, Command{Name: c[0].Text, Script: scriptOf(c)})
 		}
-		out = append(out, Command{Name: c[0].Text, Script: scriptOf(c)})
 	}
 	return out
 }

@@ -418,11 +418,6 @@ func (q *question) carries() *cmdline.Carried {
 	return q.carried
 }
 
-// carriedBy is what another text may run.
-func (q *question) carriedBy(text string) *cmdline.Carried {
-	return cmdline.Carry(q.readAlone(text), q.readAlone)
-}
-
 // readAlone reads another text that runs where the call does.
 func (q *question) readAlone(text string) cmdline.Reading {
 	return cmdline.Read(text, q.call.Cwd, q.leadsBelow)

@@ -77,24 +77,19 @@ const (
 	Ask
 )
 
+var decisionNames = []string{Deny: "deny", Allow: "allow", Ask: "ask"}
+
 func (d Decision) String() string {
-	switch d {
-	case Deny:
-		return "deny"
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
+	if d < 0 || int(d) >= len(decisionNames) {
+		return fmt.Sprintf("decision(%d)", int(d))
 	}
-	return fmt.Sprintf("decision(%d)", int(d))
+	return decisionNames[d]
 }
 
 // ParseDecision reads allow, deny or ask.
 func ParseDecision(s string) (Decision, error) {
-	for _, d := range []Decision{Deny, Allow, Ask} {
-		if s == d.String() {
-			return d, nil
-		}
+	if d := slices.Index(decisionNames, s); d >= 0 {
+		return Decision(d), nil
 	}
 	return Deny, fmt.Errorf("policy: unknown decision %q (known: allow, ask, deny)", s)
 }
@@ -119,15 +114,7 @@ func (d *Decision) UnmarshalText(text []byte) error {
 // NotFreerThan orders decisions deny, ask, allow.
 func (d Decision) NotFreerThan(o Decision) bool { return d.rank() <= o.rank() }
 
-func (d Decision) rank() int {
-	switch d {
-	case Allow:
-		return 2
-	case Ask:
-		return 1
-	}
-	return 0
-}
+func (d Decision) rank() int { return max(0, slices.Index([]Decision{Deny, Ask, Allow}, d)) }
 
 // Judge decides a call: deny rules first, then what the mode forbids, then allow rules, then what
 // the mode allows, then the sandbox (Policy.Sandboxed), then the accepted team file (Call.Own), else
@@ -430,9 +417,7 @@ func pathArea(targets []target, edits bool) Area {
 
 func (q *question) readURL(fields map[string]json.RawMessage) {
 	q.url, _, _ = stringField(fields, "url")
-	if host, ok := hostOf(q.url); ok {
-		q.host = host
-	}
+	q.host = hostOf(q.url)
 }
 
 // allowed returns the allow rules that cover a call that is no shell text, or why they do not.

@@ -211,6 +211,15 @@ func (pl place) real(p string) (string, error) {
 	return real, err
 }
 
+// realNear is real of the directory of a rule, text when it is clean: a record that has it not may have one above it.
+func (pl place) realNear(dir, text string) (string, error) {
+	real, err := pl.real(dir)
+	if recorded, ok := pl.links.(Recorded); ok && errors.Is(err, errNotRecorded) {
+		return recorded.near(text), nil
+	}
+	return real, err
+}
+
 // resolve reads a path of a call: as text, and with links followed.
 func (pl place) resolve(cwd, p string) target {
 	t := resolve(cwd, p)
@@ -307,10 +316,7 @@ func (pl place) patterns(glob, cwd string) patterns {
 	}
 	text := path.Clean(raw)
 	for _, d := range []string{raw, text} {
-		real, err := pl.real(d)
-		if recorded, ok := pl.links.(Recorded); ok && errors.Is(err, errNotRecorded) {
-			real, err = recorded.near(text), nil
-		}
+		real, err := pl.realNear(d, text)
 		switch {
 		case err != nil:
 			out.doubt = true
@@ -346,10 +352,7 @@ func (pl place) entered(dir string) string {
 		if i < len(dir) && dir[i] != '/' {
 			continue
 		}
-		real, err := pl.real(dir[:i])
-		if recorded, ok := pl.links.(Recorded); ok && errors.Is(err, errNotRecorded) {
-			real, err = recorded.near(dir[:i]), nil
-		}
+		real, err := pl.realNear(dir[:i], dir[:i])
 		if err != nil {
 			return ""
 		}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -28,14 +27,8 @@ type Policy struct {
 // MarshalJSON writes the rules as texts, and no rules as [].
 func (p Policy) MarshalJSON() ([]byte, error) {
 	type plain Policy
-	out := plain(p)
-	if out.Allow == nil {
-		out.Allow = []Rule{}
-	}
-	if out.Deny == nil {
-		out.Deny = []Rule{}
-	}
-	return jsonobj.Marshal(out)
+	p.Allow, p.Deny = append([]Rule{}, p.Allow...), append([]Rule{}, p.Deny...)
+	return jsonobj.Marshal(plain(p))
 }
 
 // UnmarshalJSON decodes a policy. It refuses texts that another decoder could read differently and
@@ -53,8 +46,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	}
 	type plain Policy
 	var in plain
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if err := dec.Decode(&in); err != nil {
+	if err := json.Unmarshal(raw, &in); err != nil {
 		return err
 	}
 	if in.Mode != "" {

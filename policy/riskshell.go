@@ -44,8 +44,7 @@ func (q *question) gradeReading(r cmdline.Reading, in *RiskPart) (all []grade) {
 		part := RiskPart{from, to, why}
 		if in == nil {
 			part.To = from + len(strings.TrimRight(q.text[from:max(from, min(to, len(q.text)))], "; \t\n&"))
-		}
-		if in != nil {
+		} else {
 			part.From, part.To = in.From, in.To
 		}
 		all = append(all, grade{part, risk})

@@ -118,11 +118,10 @@ func (r Rule) MarshalText() ([]byte, error) {
 // UnmarshalText is ParseRule.
 func (r *Rule) UnmarshalText(text []byte) error {
 	parsed, err := ParseRule(string(text))
-	if err != nil {
-		return err
+	if err == nil {
+		*r = parsed
 	}
-	*r = parsed
-	return nil
+	return err
 }
 
 // breaksIn are the characters that a rule may hold beside visible ones: in a shell text line breaks and tabs.

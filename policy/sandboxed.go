@@ -38,8 +38,8 @@ func (p Policy) bySandbox(mode ModeInfo, q *question) (v Verdict, ok bool) {
 // another command may be told them.
 func (q *question) reachesOut() (word, why string) {
 	texts := []*cmdline.Carried{q.carries()}
-	if q.stdin != "" && readerOf(q.carries()) == inputIsShell {
-		texts = append(texts, q.carriedBy(q.stdin))
+	if typed := q.typed(); typed != nil {
+		texts = append(texts, typed)
 	}
 	for _, c := range texts {
 		switch {

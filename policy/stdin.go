@@ -43,21 +43,23 @@ const (
 // readerOf is what a script does with its standard input: every command in it may be
 // the one that reads.
 func readerOf(s *cmdline.Carried) reader {
-	for _, c := range s.Commands {
-		if len(c) == 0 {
-			continue
-		}
-		if cmdline.ReadsAsCode(c) {
-			return inputIsCode
-		}
-	}
 	switch {
+	case slices.ContainsFunc(s.Commands, func(c []cmdline.Word) bool { return len(c) > 0 && cmdline.ReadsAsCode(c) }):
+		return inputIsCode
 	case s.Stdin:
 		return inputIsShell
 	case s.Opaque:
 		return inputIsCode
 	}
 	return inputIsData
+}
+
+// typed is everything that the standard input may run where a shell reads it; nil where none does.
+func (q *question) typed() *cmdline.Carried {
+	if q.stdin == "" || readerOf(q.carries()) != inputIsShell {
+		return nil
+	}
+	return cmdline.Carry(q.readAlone(q.stdin), q.readAlone)
 }
 
 // supplied says why rules that cover a shell text do not cover what it is given.
@@ -75,7 +77,7 @@ func (v *coverage) supplied() gap {
 	}
 	switch readerOf(v.q.carries()) {
 	case inputIsShell:
-		if readerOf(v.q.carriedBy(v.q.stdin)) != inputIsData {
+		if readerOf(v.q.typed()) != inputIsData {
 			return because("what the shell reads on its standard input reads the rest of it as code")
 		}
 		input := &question{call: v.q.call, place: v.q.place, area: v.q.area, text: v.q.stdin, hasText: true}
@@ -105,11 +107,8 @@ func (q *question) unusualEnv() string {
 
 // deniedSupplied looks for the command of a deny rule in a command's standard input.
 func (q *question) deniedSupplied(r cmdline.ShellRule) cmdline.Match {
-	if q.stdin == "" {
-		return cmdline.No
-	}
-	if readerOf(q.carries()) == inputIsShell {
-		return r.Denies(q.carriedBy(q.stdin), q.call.Cwd)
+	if typed := q.typed(); typed != nil {
+		return r.Denies(typed, q.call.Cwd)
 	}
 	want := r.Words
 	if len(want) == 0 {

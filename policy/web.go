@@ -80,18 +80,17 @@ func plainHost(h string) bool {
 	return true
 }
 
-// hostOf reads the host of a URL that every reader reads alike; ok is false for
+// hostOf reads the host of a URL that every reader reads alike; it is "" for
 // one that some client might read otherwise.
-func hostOf(raw string) (host string, ok bool) {
+func hostOf(raw string) string {
 	if _, bad := cmdline.Invisible(raw, ""); bad || strings.ContainsAny(raw, ` \`) {
-		return "", false
+		return ""
 	}
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Opaque != "" {
-		return "", false
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Opaque != "" || !plainHost(strings.ToLower(u.Hostname())) {
+		return ""
 	}
-	host = strings.ToLower(u.Hostname())
-	return host, plainHost(host)
+	return strings.ToLower(u.Hostname())
 }
 
 // allowsHost is exact: domain:x.org is x.org alone, domain:*.x.org what is below.
