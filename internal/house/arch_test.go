@@ -43,7 +43,7 @@ var archRows = map[string]archRow{
 	"internal/peer":                  {0, "who is at the other end of a socket"},
 	"internal/fs/logfile":            {0, "a log that rotates; it does not know whose"},
 	"internal/fs/gitdir":             {0, "where a repository is, by its files; what asks for it must agree on it"},
-	"internal/fs/realpath":           {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
+	"internal/fs/realpath":           {1, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
 	"internal/program":               {2, "what a command name runs; the gate asks it, and policy stays pure"},
 	"internal/screen":                {0, "what output looks like; it does not know whose"},
 	"internal/face/ask":              {0, "the one reader of a terminal, for every face; it does not know what it asks about"},

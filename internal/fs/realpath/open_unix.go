@@ -3,6 +3,7 @@
 package realpath
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -22,14 +23,7 @@ func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: real, Err: causeOf(err)}
 	}
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = f.Write(data)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return writeAll(f, data)
 }
 
 // ReadFile reads the file at real, an absolute path as Real returns it, of at most limit bytes. It follows
@@ -95,23 +89,19 @@ func mayReadStat(st *unix.Stat_t) error {
 	return nil
 }
 
+// modes are the types of files that are none to be written, of stat.
+var modes = map[uint32]fs.FileMode{unix.S_IFIFO: fs.ModeNamedPipe, unix.S_IFSOCK: fs.ModeSocket, unix.S_IFBLK: fs.ModeDevice, unix.S_IFCHR: fs.ModeDevice}
+
 // mayWriteStat is mayWrite of what stat reports.
 func mayWriteStat(st *unix.Stat_t) error {
-	mode := fs.FileMode(0)
-	switch uint32(st.Mode) & unix.S_IFMT {
+	switch kind := uint32(st.Mode) & unix.S_IFMT; kind {
 	case unix.S_IFREG:
+		return mayWrite(0, uint64(st.Nlink))
 	case unix.S_IFDIR:
 		return unix.EISDIR
-	case unix.S_IFIFO:
-		mode = fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		mode = fs.ModeSocket
-	case unix.S_IFBLK, unix.S_IFCHR:
-		mode = fs.ModeDevice
 	default:
-		mode = fs.ModeIrregular
+		return mayWrite(cmp.Or(modes[kind], fs.ModeIrregular), uint64(st.Nlink))
 	}
-	return mayWrite(mode, uint64(st.Nlink))
 }
 
 // walkDir opens a directory component by component and follows no link.

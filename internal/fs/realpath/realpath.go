@@ -10,12 +10,15 @@
 package realpath
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"waggle/internal/fs/atomicfile"
 )
 
 // Disk resolves on the file system of this machine; it is policy's Links.
@@ -60,45 +63,35 @@ var (
 func mayWrite(mode fs.FileMode, names uint64) error {
 	switch {
 	case !mode.IsRegular():
-		return fmt.Errorf("%w: it is %s", ErrKind, kindOf(mode))
+		return fmt.Errorf("%w: it is %s", ErrKind, atomicfile.KindOf(mode))
 	case names > 1:
 		return fmt.Errorf("%w: it has %d names (hard links), and the others may be elsewhere; replace it by a copy first", ErrKind, names)
 	}
 	return nil
 }
 
+// writeAll makes data the content of an open file, and closes it.
+func writeAll(f *os.File, data []byte) error {
+	err := f.Truncate(0)
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	return cmp.Or(err, f.Close())
+}
+
 // readAll reads an open file that is regular and not larger than limit, and closes it.
 func readAll(f *os.File, limit int64) ([]byte, error) {
+	defer f.Close()
 	info, err := f.Stat()
-	var data []byte
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = errNotFile
-	default:
-		data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if !info.Mode().IsRegular() {
+		return nil, errNotFile
 	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		return nil, ErrSize
 	}
 	return data, err
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a FIFO"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	}
-	return "no regular file"
 }

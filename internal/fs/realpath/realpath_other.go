@@ -46,17 +46,11 @@ func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	err = sameFile(f, real)
-	if err == nil {
-		err = f.Truncate(0)
+	if err := sameFile(f, real); err != nil {
+		f.Close()
+		return err
 	}
-	if err == nil {
-		_, err = f.Write(data)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return writeAll(f, data)
 }
 
 // ReadFile reads the file at real, a path as Real returns it, of at most limit bytes. It reads only a file
@@ -74,10 +68,10 @@ func ReadFile(real string, limit int64) ([]byte, error) {
 		return fail(err)
 	}
 	f, err := os.Open(real)
-	if err != nil {
-		return fail(err)
+	var data []byte
+	if err == nil {
+		data, err = readAll(f, limit)
 	}
-	data, err := readAll(f, limit)
 	if err == nil {
 		err = unmoved(real)
 	}
