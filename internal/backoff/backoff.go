@@ -25,11 +25,8 @@ func (b *Backoff) Fail(now time.Time) time.Duration {
 func (b *Backoff) next() time.Duration {
 	b.pause = min(max(2*b.pause, b.First), b.Most)
 	var part [1]byte
-	if b.Chance == nil {
-		return b.pause
-	}
-	if _, err := io.ReadFull(b.Chance, part[:]); err != nil {
-		return b.pause
+	if b.Chance != nil {
+		_, _ = io.ReadFull(b.Chance, part[:]) // without it nothing is taken away
 	}
 	return b.pause - b.pause/2*time.Duration(part[0])/256
 }

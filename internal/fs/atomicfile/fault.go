@@ -41,6 +41,14 @@ func Failing(op Op, path string) error {
 	return nil
 }
 
+// unless does an operation that no test wants to fail.
+func unless(op Op, path string, do func() error) error {
+	if err := Failing(op, path); err != nil {
+		return err
+	}
+	return do()
+}
+
 // OpenFile is os.OpenFile.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	op := OpOpen
@@ -63,33 +71,19 @@ func Write(f *os.File, p []byte) (int, error) {
 }
 
 // Flush is f.Sync.
-func Flush(f *os.File) error {
-	if err := Failing(OpSync, f.Name()); err != nil {
-		return err
-	}
-	return f.Sync()
-}
+func Flush(f *os.File) error { return unless(OpSync, f.Name(), f.Sync) }
 
 // Truncate is f.Truncate.
 func Truncate(f *os.File, size int64) error {
-	if err := Failing(OpTruncate, f.Name()); err != nil {
-		return err
-	}
-	return f.Truncate(size)
+	return unless(OpTruncate, f.Name(), func() error { return f.Truncate(size) })
 }
 
 // Mkdir is os.Mkdir.
 func Mkdir(path string, perm fs.FileMode) error {
-	if err := Failing(OpMkdir, path); err != nil {
-		return err
-	}
-	return os.Mkdir(path, perm)
+	return unless(OpMkdir, path, func() error { return os.Mkdir(path, perm) })
 }
 
 // Rename is os.Rename.
 func Rename(from, to string) error {
-	if err := Failing(OpRename, to); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
+	return unless(OpRename, to, func() error { return os.Rename(from, to) })
 }

@@ -51,35 +51,15 @@ const (
 func (r record) clean() bool { return r.state == stateFree }
 
 func (r record) encode() []byte {
-	b := make([]byte, 0, recordSize)
-	b = append(b, recordMagic...)
-	b = append(b, ' ')
-	b = append(b, cmp.Or(r.boot, "-")...)
-	b = appendInts(b, int64(r.pid), int64(r.start), r.since)
-	b = append(b, ' ')
-	b = append(b, r.state...)
-	b = appendInts(b, int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign)
-	b = append(b, ' ')
-	b = append(b, cmp.Or(r.tmp, "-")...)
+	b := fmt.Appendf(nil, "%s %s %d %d %d %s %d %d %d %d %s", recordMagic, cmp.Or(r.boot, "-"), r.pid, int64(r.start), r.since, r.state,
+		int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign, cmp.Or(r.tmp, "-"))
 	for _, id := range []Identity{r.base, r.next, r.last} {
-		b = appendInts(b, int64(id.ino), id.size, id.mtime, id.ctime)
+		b = fmt.Appendf(b, " %d %d %d %d", int64(id.ino), id.size, id.mtime, id.ctime)
 	}
-	b = append(b, shadowFields...)
-	b = append(b, ' ')
-	b = strconv.AppendUint(b, uint64(crc32.ChecksumIEEE(b)), 16)
+	b = append(b, shadowFields+" "...)
+	b = fmt.Appendf(b, "%x", crc32.ChecksumIEEE(b))
 	// Padded to one size, so that a short record never leaves the tail of a long one.
-	for len(b) < recordSize-1 {
-		b = append(b, ' ')
-	}
-	return append(b, '\n')
-}
-
-func appendInts(b []byte, ns ...int64) []byte {
-	for _, n := range ns {
-		b = append(b, ' ')
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return b
+	return fmt.Appendf(nil, "%-*s\n", recordSize-1, b)
 }
 
 // decodeRecord decodes a record; anything else, such as an empty file, decodes as a free lock.

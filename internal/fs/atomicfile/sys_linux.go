@@ -44,10 +44,7 @@ func renameAs(from, to string, way uint) error {
 }
 
 func syncData(f *os.File) error {
-	if err := Failing(OpSync, f.Name()); err != nil {
-		return err
-	}
-	return unix.Fdatasync(int(f.Fd()))
+	return unless(OpSync, f.Name(), func() error { return unix.Fdatasync(int(f.Fd())) })
 }
 
 // hasWriter reports whether some program has f's file open for writing: the

@@ -53,10 +53,7 @@ func (p place) replace(from string) error {
 		if p.root == nil {
 			return Rename(filepath.Join(p.dir, from), p.path())
 		}
-		if err := Failing(OpRename, p.path()); err != nil {
-			return err
-		}
-		return p.root.Rename(from, p.name)
+		return unless(OpRename, p.path(), func() error { return p.root.Rename(from, p.name) })
 	})
 }
 
