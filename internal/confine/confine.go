@@ -161,7 +161,10 @@ func (m *Member) shape() error {
 		return nil
 	}
 	m.box.Groups = sandbox.FindGroups("/proc", m.c.Now())
-	m.limits()
+	// The memory limit is that of a control group for all processes together where there is one, else an rlimit of each.
+	if l := &m.box.Profile.Limits; m.box.Groups.Memory != "" {
+		l.GroupMemory, l.Memory = l.Memory, 0
+	}
 	return nil
 }
 
@@ -263,15 +266,6 @@ func (m *Member) hold() {
 	if m.box.Level != sandbox.Off {
 		m.held.Shell, m.held.Outside = m.outside(), m.c.Outside
 		m.held.Gaps = append(m.held.Gaps, m.box.LimitGaps(os.Geteuid())...)
-	}
-}
-
-// limits sets the memory limit in the mechanism of this machine: a control group for all processes
-// together, else an rlimit of each.
-func (m *Member) limits() {
-	l := &m.box.Profile.Limits
-	if m.box.Groups.Memory != "" {
-		l.GroupMemory, l.Memory = l.Memory, 0
 	}
 }
 

@@ -46,9 +46,9 @@ func (i *Installation) Record() string {
 // It returns what was removed. When a file cannot be removed the record stays, so that
 // Remove can be called again.
 func (i *Installation) Remove() (removed []string, err error) {
-	files := slices.Clone(i.Files)
-	slices.SortStableFunc(files, func(a, b File) int { return order(a, i) - order(b, i) })
-	for _, f := range files {
+	program := func(f File) bool { return f.Path == i.Program() }
+	last := slices.DeleteFunc(slices.Clone(i.Files), func(f File) bool { return !program(f) })
+	for _, f := range append(slices.DeleteFunc(slices.Clone(i.Files), program), last...) {
 		if f.look() != Same {
 			continue
 		}
@@ -64,12 +64,4 @@ func (i *Installation) Remove() (removed []string, err error) {
 		_ = os.Remove(filepath.Join(i.Prefix, filepath.FromSlash(dir))) // stays when it is not empty
 	}
 	return removed, nil
-}
-
-// order puts the program behind the other files.
-func order(f File, i *Installation) int {
-	if f.Path == i.Program() {
-		return 1
-	}
-	return 0
 }

@@ -21,18 +21,6 @@ type Support struct {
 	Fix   string // the command that would permit a higher level; "": none is known
 }
 
-// String is one line for people.
-func (s Support) String() string {
-	text := string(s.Level)
-	if s.Why != "" {
-		text += ": " + s.Why
-	}
-	if s.Fix != "" {
-		text += "; to permit more: " + s.Fix
-	}
-	return text
-}
-
 // detectTime is how long bubblewrap may take to show that it works.
 const detectTime = 10 * time.Second
 
@@ -59,12 +47,12 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	if runtime.GOOS != "linux" {
 		return Support{Level: Off, Why: "waggle has no sandbox for " + runtime.GOOS}
 	}
-	s := Support{Level: FilesOnly}
+	s, besides := Support{Level: FilesOnly}, ""
 	if relay.LandlockABI() == 0 {
-		s = Support{Level: Off, Why: "this kernel has no Landlock, or it is not enabled at boot (lsm=landlock,…)"}
+		s.Level, besides = Off, "; this kernel has no Landlock, or it is not enabled at boot (lsm=landlock,…)"
 	}
 	if k.Bwrap == "" {
-		s.Why, s.Fix = joinWhy("bubblewrap is not installed", s.Why), "install the package bubblewrap"
+		s.Why, s.Fix = "bubblewrap is not installed"+besides, "install the package bubblewrap"
 		return s
 	}
 	ctx, cancel := context.WithTimeout(ctx, detectTime)
@@ -89,15 +77,8 @@ func (k Kit) detect(ctx context.Context, setting func(name string) string, uid i
 	case words == "":
 		words = fmt.Sprintf("exit status %d %s", exit.Code, exit.Signal)
 	}
-	s.Why, s.Fix = joinWhy(fmt.Sprintf("bubblewrap does not work here: %s (%s)", why, strings.TrimSpace(words)), s.Why), fix
+	s.Why, s.Fix = fmt.Sprintf("bubblewrap does not work here: %s (%s)%s", why, strings.TrimSpace(words), besides), fix
 	return s
-}
-
-func joinWhy(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + "; " + b
 }
 
 // advise names the kernel setting that forbids namespaces, and the command that permits them. read

@@ -40,3 +40,15 @@ func (p Profile) Checked(m Machine) ([]relay.Mounted, error) {
 	mounts, err := p.mounts(m)
 	return swappable(m, mounts), err
 }
+
+// String is one line for people.
+func (s Support) String() string {
+	text := string(s.Level)
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	if s.Fix != "" {
+		text += "; to permit more: " + s.Fix
+	}
+	return text
+}

@@ -41,21 +41,18 @@ const systemSecrets = `/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/
 
 // Secrets is the default list of secrets for a home directory.
 func Secrets(home string) []string {
-	var list []string
-	for _, p := range strings.Fields(homeSecrets) {
-		list = append(list, filepath.Join(home, strings.ReplaceAll(p, "$", " ")))
-	}
-	list = append(list, ConfigSecrets(filepath.Join(home, ".claude"))...)
-	return append(list, strings.Fields(systemSecrets)...)
+	return slices.Concat(in(home, homeSecrets), ConfigSecrets(filepath.Join(home, ".claude")), strings.Fields(systemSecrets))
 }
 
 // ConfigSecrets is the default list of secrets for a configuration directory of Claude Code.
-func ConfigSecrets(config string) []string {
-	var list []string
-	for _, name := range strings.Fields(claudeSecrets) {
-		list = append(list, filepath.Join(config, name))
+func ConfigSecrets(config string) []string { return in(config, claudeSecrets) }
+
+// in are the paths of a list, in which $ stands for a blank, below a directory.
+func in(dir, list string) (paths []string) {
+	for _, p := range strings.Fields(list) {
+		paths = append(paths, filepath.Join(dir, strings.ReplaceAll(p, "$", " ")))
 	}
-	return list
+	return paths
 }
 
 // caches are the directories below a home directory in which builds keep downloads and results. None of them holds
@@ -79,10 +76,4 @@ func CacheNames() []string { return slices.Sorted(maps.Keys(caches)) }
 
 // Caches returns the directories of a named cache below a home directory; nil for an unknown name.
 // The builds of other members use what one member writes there.
-func Caches(name, home string) []string {
-	var list []string
-	for _, p := range strings.Fields(caches[name]) {
-		list = append(list, filepath.Join(home, p))
-	}
-	return list
-}
+func Caches(name, home string) []string { return in(home, caches[name]) }

@@ -58,21 +58,22 @@ func (c *client) openTo(ctx context.Context, r Request) (*conn, error) {
 // register adds the connection to the list, unless its grant has ended meanwhile.
 func (p *Proxy) register(c *conn) error {
 	p.mu.Lock()
-	now := p.now()
+	now, why := p.now(), ""
 	g, found := p.lookup(c.req.Host, c.req.Port, now)
 	_, barred := p.bars(c.addr, now)
 	switch {
 	case p.closed:
-		p.mu.Unlock()
-		return &refusal{"the proxy ended"}
+		why = "the proxy ended"
 	case barred && p.upstream(c.req) == nil:
-		p.mu.Unlock()
-		return &refusal{"its address was denied while the connection was made"}
+		why = "its address was denied while the connection was made"
 	case found && g.Deny, !found && c.listed:
-		p.mu.Unlock()
-		return &refusal{"the grant ended while the connection was made"}
+		why = "the grant ended while the connection was made"
 	case found:
 		c.grant, c.listed = g.ID, true
+	}
+	if why != "" {
+		p.mu.Unlock()
+		return &refusal{why}
 	}
 	p.open[c] = true
 	opened := c.connection(Opened, "")

@@ -136,20 +136,10 @@ func (p *Proxy) bars(addr netip.AddrPort, now time.Time) (Grant, bool) {
 // Find returns the grant that decides about a host and port, a denial before a grant that allows.
 // It ignores the ends of grants.
 func Find(grants []Grant, host, port string) (Grant, bool) {
-	var allowed *Grant
-	for i, g := range grants {
-		if !g.covers(host, port) {
-			continue
-		}
-		if g.Deny {
-			return g, true
-		}
-		if allowed == nil {
-			allowed = &grants[i]
+	for _, deny := range []bool{true, false} {
+		if i := slices.IndexFunc(grants, func(g Grant) bool { return g.Deny == deny && g.covers(host, port) }); i >= 0 {
+			return grants[i], true
 		}
 	}
-	if allowed == nil {
-		return Grant{}, false
-	}
-	return *allowed, true
+	return Grant{}, false
 }

@@ -168,17 +168,6 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// Open lists the open connections.
-func (p *Proxy) Open() []Connection {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var cs []Connection
-	for c := range p.open {
-		cs = append(cs, c.connection(Opened, ""))
-	}
-	return cs
-}
-
 func (c *client) record(conn Connection) {
 	conn.At = c.p.now()
 	for _, r := range []Recorder{c.p.o.Recorder, c.call} {

@@ -206,14 +206,3 @@ func (p *Proxy) listedLocked(r Request) (permit, bool, error) {
 	}
 	return permit{req: r, grant: g.ID, listed: true}, true, nil
 }
-
-// Waiting counts the connections that wait for an answer.
-func (p *Proxy) Waiting() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, q := range p.questions {
-		n += q.waiting
-	}
-	return n
-}

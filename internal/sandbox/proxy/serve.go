@@ -86,7 +86,7 @@ func (c *client) accept(l net.Listener, all *sync.WaitGroup) error {
 		case err != nil:
 			return err
 		}
-		tracked := &clientConn{Conn: conn, c: c, r: bufio.NewReader(conn), ended: make(chan struct{})}
+		tracked := &clientConn{readAhead: readAhead{conn, bufio.NewReader(conn)}, c: c, ended: make(chan struct{})}
 		if c.track(tracked) {
 			all.Go(func() { c.greet(tracked) })
 		} else if conn.Close(); c.p.over() != nil {
@@ -144,19 +144,13 @@ func (c *client) greet(conn *clientConn) {
 	}
 }
 
-// clientConn is a connection from the sandbox, read through a buffer.
+// clientConn is a connection from the sandbox.
 type clientConn struct {
-	net.Conn
+	readAhead
 	c     *client
-	r     *bufio.Reader
 	once  sync.Once
 	ended chan struct{} // closed when it is
 }
-
-func (c *clientConn) Read(b []byte) (int, error) { return c.r.Read(b) }
-
-// CloseWrite ends one direction.
-func (c *clientConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Close implements net.Conn.
 func (c *clientConn) Close() error {

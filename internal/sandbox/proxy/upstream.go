@@ -159,29 +159,21 @@ func socksTo(ctx context.Context, raw net.Conn, up *url.URL, to string) (net.Con
 		password, _ := up.User.Password()
 		auth = &proxy.Auth{User: up.User.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", up.Host, auth, given{raw})
+	d, err := proxy.SOCKS5("tcp", up.Host, auth, nil)
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := d.(proxy.ContextDialer); ok {
-		if _, err := c.DialContext(ctx, "tcp", to); err != nil {
-			return nil, err
-		}
-		return raw, nil // after the answer of the proxy all bytes are the host's
+	client, ok := d.(interface {
+		DialWithConn(ctx context.Context, c net.Conn, network, address string) (net.Addr, error)
+	})
+	if !ok {
+		return nil, errors.New("a SOCKS client that takes no connection")
 	}
-	return nil, errors.New("a SOCKS client that cannot be ended")
+	_, err = client.DialWithConn(ctx, raw, "tcp", to)
+	return raw, err // after the answer of the proxy all bytes are the host's
 }
 
-// given is a dialer for a connection that is there.
-type given struct{ conn net.Conn }
-
-// Dial implements proxy.Dialer.
-func (g given) Dial(string, string) (net.Conn, error) { return g.conn, nil }
-
-// DialContext implements proxy.ContextDialer.
-func (g given) DialContext(context.Context, string, string) (net.Conn, error) { return g.conn, nil }
-
-// readAhead is a connection of which some bytes have been read.
+// readAhead is a connection that is read through a buffer.
 type readAhead struct {
 	net.Conn
 	r *bufio.Reader

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"waggle/spawn"
 )
 
 // connect joins in and out to host:port through the proxy, as ssh's ProxyCommand does.
@@ -53,15 +55,13 @@ func connect(host, port string, environ []string, in io.Reader, out io.Writer) (
 
 // proxyIn is the address of the proxy in an environment.
 func proxyIn(environ []string) (string, error) {
-	for _, name := range []string{"HTTPS_PROXY=", "HTTP_PROXY="} {
-		for _, entry := range environ {
-			if v, ok := strings.CutPrefix(entry, name); ok && v != "" {
-				u, err := url.Parse(v)
-				if err != nil {
-					return "", fmt.Errorf("%s %w", name, err)
-				}
-				return u.Host, nil
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+		if v := spawn.Getenv(environ, name); v != "" {
+			u, err := url.Parse(v)
+			if err != nil {
+				return "", fmt.Errorf("%s= %w", name, err)
 			}
+			return u.Host, nil
 		}
 	}
 	return "", errors.New("the environment names no proxy (HTTPS_PROXY): this sandbox has no network")

@@ -82,25 +82,21 @@ var terminals = []string{"/dev/ptmx", "/dev/pts"}
 func (c Config) rules(all uint64) []rule {
 	write := all &^ (ioctlDev | resolve)
 	var rules []rule
-	for _, path := range devices {
-		rules = append(rules, rule{path: path, rights: write | ioctlDev})
-	}
-	if c.Readable == nil { // otherwise /dev is the machine's, with the user's terminals
-		for _, path := range terminals {
-			rules = append(rules, rule{path: path, rights: write | ioctlDev})
+	add := func(rights uint64, plain bool, paths ...string) {
+		for _, path := range paths {
+			rules = append(rules, rule{path, rights, plain})
 		}
 	}
-	for _, path := range c.Writable {
-		rules = append(rules, rule{path, write, true})
-	}
+	add(write|ioctlDev, false, devices...)
+	add(write, true, c.Writable...)
 	if c.Readable == nil {
-		return append(rules, rule{path: "/", rights: readFile | readDir})
+		add(write|ioctlDev, false, terminals...) // otherwise /dev is the machine's, with the user's terminals
+		add(readFile|readDir, false, "/")
+		return rules
 	}
 	// Directories can be listed everywhere, contents read only where the configuration permits it.
-	rules = append(rules, rule{path: "/", rights: readDir})
-	for _, path := range c.Readable {
-		rules = append(rules, rule{path, readFile | readDir, true})
-	}
+	add(readDir, false, "/")
+	add(readFile|readDir, true, c.Readable...)
 	return rules
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,15 +149,11 @@ func (s ProbeSpec) surroundings(environ []string) []Point {
 		ps = append(ps, refusal("processes outside cannot be seen", err, "one is seen"))
 	}
 	for _, name := range s.Env {
-		found := false
-		for _, e := range environ {
-			found = found || strings.HasPrefix(e, name+"=")
+		p := Point{"the variable " + name + " stays outside", true, "it is not in the environment"}
+		if slices.ContainsFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+			p.OK, p.Detail = false, "it is in the environment"
 		}
-		text := "it is not in the environment"
-		if found {
-			text = "it is in the environment"
-		}
-		ps = append(ps, Point{"the variable " + name + " stays outside", !found, text})
+		ps = append(ps, p)
 	}
 	abi := LandlockABI()
 	return append(ps, Point{"Landlock stands behind the rest", abi > 0, "version " + strconv.Itoa(abi)})
