@@ -283,7 +283,8 @@ func newQuestion(c Call) (*question, error) {
 		q.readPaths(fields)
 	case hostPattern:
 		keys = webKeys
-		q.readURL(fields)
+		q.url, _, _ = stringField(fields, "url")
+		q.host = hostOf(q.url)
 	default:
 		q.area = plainArea(c.Tool)
 	}
@@ -413,11 +414,6 @@ func pathArea(targets []target, edits bool) Area {
 		return AreaEditGuarded
 	}
 	return AreaEditInside
-}
-
-func (q *question) readURL(fields map[string]json.RawMessage) {
-	q.url, _, _ = stringField(fields, "url")
-	q.host = hostOf(q.url)
 }
 
 // allowed returns the allow rules that cover a call that is no shell text, or why they do not.

@@ -51,8 +51,11 @@ func (p Policy) byFile(mode ModeInfo, q *question) (v Verdict, ok bool) {
 // disowned says why the accepted file does not suffice for a member's own command, "" when it does.
 func (q *question) disowned() string {
 	own := q.call.Own
-	if word := q.guardedWord(); word != "" {
-		return word
+	switch word, why := q.reachesOut(); { // it takes effect in other places than the member's tree
+	case word != "":
+		return fmt.Sprintf("the accepted team file has the command, which names %q: that is guarded", clip(word))
+	case why != "":
+		return why
 	}
 	if name := q.unusualEnv(); name != "" {
 		return fmt.Sprintf("it is run with %s set", clip(name))
@@ -68,15 +71,6 @@ func (q *question) disowned() string {
 		return "what it reads on its standard input holds invisible characters"
 	}
 	return ""
-}
-
-// guardedWord says what in the text takes effect in other places than the member's tree.
-func (q *question) guardedWord() string {
-	word, why := q.reachesOut()
-	if word == "" {
-		return why
-	}
-	return fmt.Sprintf("the accepted team file has the command, which names %q: that is guarded", clip(word))
 }
 
 // takesOrders reports a text in which a program may take its standard input as what it is to do: a

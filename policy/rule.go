@@ -247,7 +247,11 @@ func compile(r Rule) (matcher, error) {
 		m.glob, err = compileGlob(r.Pattern)
 		m.rule.Pattern = m.glob
 	case hostPattern:
-		m.host, err = compileHost(r.Pattern)
+		host, ok := strings.CutPrefix(r.Pattern, domainPrefix)
+		if !ok {
+			return m, errors.New("write domain:example.com")
+		}
+		m.host, err = hostPatternOf(host)
 		m.rule.Pattern = domainPrefix + m.host
 	default:
 		err = fmt.Errorf("patterns mean nothing for %s; %s alone is every call of it", r.Tool, r.Tool)
@@ -328,7 +332,7 @@ func (r Rule) reaches(tool string) (reached, alias bool) {
 	case r.Tool == tool,
 		r.Tool == "Read" && slices.Contains(readTools, tool),
 		r.Tool == "Edit" && slices.Contains(editTools, tool),
-		some && hasFoldPrefix(tool, begin):
+		some && len(tool) >= len(begin) && strings.EqualFold(tool[:len(begin)], begin):
 		return true, false
 	}
 	return strings.EqualFold(r.Tool, tool), true
@@ -339,9 +343,31 @@ func isServer(tool string) bool {
 	return mcp && !strings.Contains(rest, "__")
 }
 
-func hasFoldPrefix(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}
-
 // clip keeps an error message short.
 func clip(s string) string { return cut.Bytes(s, 120) }
+
+// compileShell reads the pattern of a Bash rule.
+func compileShell(p string) (cmdline.ShellRule, error) {
+	if prefix, ok := strings.CutSuffix(p, ":*"); ok {
+		words, err := cmdline.PlainCommand(prefix)
+		if err != nil {
+			return cmdline.ShellRule{}, fmt.Errorf("the words before :* must be plain: %w", err)
+		}
+		return cmdline.ShellRule{Prefix: true, Words: words}, nil
+	}
+	words, err := cmdline.PlainCommand(p)
+	if err == nil {
+		return cmdline.ShellRule{Words: words, Text: p}, nil
+	}
+	file, err := cmdline.ParseShell(p)
+	if err != nil {
+		return cmdline.ShellRule{}, fmt.Errorf("not readable as a shell command: %w", err)
+	}
+	if cmdline.HasStar(file) {
+		return cmdline.ShellRule{}, errors.New(`a wildcard is only understood as a final ":*": Bash(git:*); Bash alone is every command; a star that is meant goes into quotes`)
+	}
+	if len(file.Stmts) == 0 {
+		return cmdline.ShellRule{}, errors.New("no command in it")
+	}
+	return cmdline.ShellRule{Text: p, Printed: cmdline.PrintShell(file)}, nil
+}

@@ -287,19 +287,13 @@ func (q *question) guards(word string) bool {
 	for at := 2; at < min(len(word), 8) && word[0] == '-'; at++ { // letters, and a value
 		named = append(named, word[at:])
 	}
-	return gitDirectory[word] || slices.ContainsFunc(named, func(p string) bool { return len(guardedIn(p)) > 0 || q.guardsPath(p) })
+	return gitDirectory[word] || slices.ContainsFunc(named, func(p string) bool {
+		return len(guardedIn(p)) > 0 || p != "" && len(q.call.Guarded) > 0 && len(q.resolve(p).guarded) > 0 // also what the call guards
+	})
 }
 
 // gitDirectory are the words by which git rev-parse prints where its directory is.
 var gitDirectory = cmdline.Names(`--git-dir --git-common-dir --absolute-git-dir --git-path`)
-
-// guardsPath reports whether a word is a path that the call guards beside the guarded names.
-func (q *question) guardsPath(p string) bool {
-	if p == "" || len(q.call.Guarded) == 0 {
-		return false
-	}
-	return len(q.resolve(p).guarded) > 0
-}
 
 // onlyPrints reports whether the text only reads what the mode default lets it read, and prints.
 func (q *question) onlyPrints() bool {

@@ -10,17 +10,8 @@ import (
 	"waggle/internal/cmdline"
 )
 
+// domainPrefix begins the pattern of a WebFetch rule: domain:HOST or domain:*.HOST, in lower case.
 const domainPrefix = "domain:"
-
-// compileHost reads the pattern of a WebFetch rule: domain:HOST or
-// domain:*.HOST, in lower case.
-func compileHost(p string) (string, error) {
-	host, ok := strings.CutPrefix(p, domainPrefix)
-	if !ok {
-		return "", errors.New("write domain:example.com")
-	}
-	return hostPatternOf(host)
-}
 
 func hostPatternOf(s string) (string, error) {
 	host := strings.ToLower(strings.TrimSpace(s))
