@@ -119,11 +119,7 @@ func (g Git) commitOwn(ctx context.Context, t Tree, message string, files []stri
 	if tip.Commit == k.tip(t) {
 		return tip, nil // Fetch brought it
 	}
-	b := g.bare(t)
-	if _, err := b.run(ctx, t.Mirror, "update-ref", heldRef(t), tip.Commit); err != nil {
-		return tip, err
-	}
-	return tip, g.bring(ctx, t, heldRef(t), heldRef(t))
+	return tip, g.bringCommit(ctx, t, tip.Commit, heldRef(t), heldRef(t))
 }
 
 // commitTree makes a commit of a tree in the mirror, as the person.
@@ -211,8 +207,5 @@ func (g Git) Drop(ctx context.Context, t Tree) error {
 	if !t.own() {
 		return nil
 	}
-	repo := g.of(t.Common)
-	repo.options = hardened
-	_, err := repo.run(ctx, t.Common, "update-ref", "-d", heldRef(t))
-	return err
+	return g.updateRef(ctx, t, "-d", heldRef(t))
 }

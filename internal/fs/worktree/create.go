@@ -336,7 +336,10 @@ func (s Store) vacant(ctx context.Context, w Want, from checkout, place string) 
 	possible := prefixes(w.Team)
 	possible = possible[slices.IndexFunc(possible, func(p string) bool { return bs.above(p) == "" }):]
 	for n := 1; n <= most; n++ {
-		name := numbered(component(w.Member), n)
+		name := component(w.Member)
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", name, n)
+		}
 		t := from.Tree
 		if t.Path = filepath.Join(place, name); !t.Existing {
 			t.Branch = possible[0] + name
@@ -410,14 +413,12 @@ func (s Store) add(ctx context.Context, r Record) error {
 		if err := s.addOwn(ctx, r.Tree, r.Tree.Base); err != nil || r.Tree.Existing {
 			return err
 		}
-		return s.Git.branchAt(ctx, r.Tree, r.Tree.Base, "")
+		return s.Git.updateRef(ctx, r.Tree, refOf(r.Tree.Branch), r.Tree.Base, strings.Repeat("0", len(r.Tree.Base)))
 	}
 	if r.Tree.Existing {
 		return s.Git.act(ctx, r.Tree.Repo, "worktree", "add", "--quiet", "--", r.Tree.Path, r.Tree.Branch)
 	}
-	err := s.Git.act(ctx, r.Tree.Repo,
-		"worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
-	return err
+	return s.Git.act(ctx, r.Tree.Repo, "worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
 }
 
 // onlyHook returns what was said when git has made a worktree and ended with the error of the repository's
@@ -473,26 +474,23 @@ func (s Store) whole(ctx context.Context, r Record) (bool, error) {
 // undo removes an unfinished worktree that has no owner.
 func (s Store) undo(ctx context.Context, r Record) error {
 	t := r.Tree
-	if t.own() {
-		return s.undoOwn(ctx, r)
-	}
-	all, err := s.Git.worktrees(ctx, t.Common)
-	if errors.Is(err, fs.ErrNotExist) { // the repository does not exist any more
-		return errors.Join(removeEmpty(t.Path), s.forget(r))
-	}
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
-		if err := s.Git.of(t.Common).discard(ctx, t.Common, t.Path); err != nil {
-			return err
+	_, err := os.Lstat(t.Common)
+	gone := errors.Is(err, fs.ErrNotExist) // the repository
+	if err = nil; t.own() {
+		err = undoOwn(t)
+	} else if !gone {
+		var is listed
+		if is, err = s.Git.listed(ctx, t); err == nil && is.path != "" {
+			err = s.Git.of(t.Common).discard(ctx, t.Common, t.Path)
 		}
 	}
-	// A directory that git does not list has no files of git in it.
-	if err := removeEmpty(t.Path); err != nil {
-		return err
+	if err == nil { // a directory that git does not list has no files of git in it
+		err = removeEmpty(t.Path)
 	}
-	if _, err := s.dropBranch(ctx, t, t.Base); err != nil {
+	if err == nil && !gone {
+		_, err = s.dropBranch(ctx, t, t.Base)
+	}
+	if err != nil {
 		return err
 	}
 	return s.forget(r)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"waggle/internal/fs/atomicfile"
@@ -73,6 +72,14 @@ func (g Git) bring(ctx context.Context, t Tree, from, to string) error {
 		"--no-recurse-submodules", "--no-auto-maintenance", "--", t.Mirror, "+"+from+":"+to)
 }
 
+// bringCommit brings a commit that no reference of the mirror has into the repository, by one of both.
+func (g Git) bringCommit(ctx context.Context, t Tree, commit, from, to string) error {
+	if _, err := g.bare(t).run(ctx, t.Mirror, "update-ref", from, commit); err != nil {
+		return err
+	}
+	return g.bring(ctx, t, from, to)
+}
+
 // mirrorWait is how long another reader of a checkout is waited for.
 const mirrorWait = time.Minute
 
@@ -88,15 +95,11 @@ func (g Git) take(ctx context.Context, t Tree) (k taken, release func() error, e
 	return k, release, err
 }
 
-// branchAt makes the branch in the repository, or moves it from where it is; old "" is for one that
-// does not exist.
-func (g Git) branchAt(ctx context.Context, t Tree, at, old string) error {
-	if old == "" {
-		old = strings.Repeat("0", len(at))
-	}
+// updateRef changes a reference of the repository, and runs no hook.
+func (g Git) updateRef(ctx context.Context, t Tree, args ...string) error {
 	repo := g.of(t.Common)
 	repo.options = hardened
-	_, err := repo.run(ctx, t.Common, "update-ref", refOf(t.Branch), at, old)
+	_, err := repo.run(ctx, t.Common, append([]string{"update-ref"}, args...)...)
 	return err
 }
 

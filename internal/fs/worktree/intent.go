@@ -76,21 +76,11 @@ func (s Store) intentFile(t Tree) string {
 
 // Intents lists the merges that were begun and have not ended, in the order of the names. One that
 // cannot be read is an error.
-func (s Store) Intents() (all []*Intent, err error) {
-	names, err := recordsIn(s.intents())
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		i, err := readIntent(filepath.Join(s.intents(), name+".json"))
-		if err != nil {
-			return nil, err
-		}
-		if i != nil {
-			all = append(all, i)
-		}
-	}
-	return all, nil
+func (s Store) Intents() ([]*Intent, error) {
+	return recordsIn(s.intents(), func(name string) (i *Intent, found bool, err error) {
+		i, err = readIntent(filepath.Join(s.intents(), name+".json"))
+		return i, i != nil, err
+	})
 }
 
 // Intent is the merge of a worktree's branch that was begun and has not ended; nil: there is none.

@@ -43,12 +43,11 @@ func (s Store) removeMerged(ctx context.Context, r Record, tip Tip) error {
 	if err != nil {
 		return err
 	}
+	unchanged := s.unchanged
 	if t.own() {
-		err = s.unchangedOwn(ctx, t, tip, &st)
-	} else {
-		err = s.unchanged(ctx, t, tip, &st)
+		unchanged = s.unchangedOwn
 	}
-	if err != nil {
+	if err := unchanged(ctx, t, tip, &st); err != nil {
 		return err
 	}
 	if !st.Clean() {

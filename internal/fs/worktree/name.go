@@ -32,14 +32,6 @@ func component(name string) string {
 	return s
 }
 
-// numbered is a name of which the first n-1 are taken.
-func numbered(name string, n int) string {
-	if n == 1 {
-		return name
-	}
-	return fmt.Sprintf("%s-%d", name, n)
-}
-
 // prefixes are what a team's branches may begin with, the usual one first. A branch is a file of git's or a
 // directory, never both: where a branch waggle or waggle/<team> exists, none can be below it. Above the last one
 // there can be none.

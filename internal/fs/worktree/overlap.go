@@ -14,9 +14,8 @@ import (
 
 // change is one file in which two commits differ.
 type change struct {
-	path     string
-	old, now string // the blobs, zeroes where it is not there
-	was, is  string // the modes, 000000 where it is not there
+	path    string
+	was, is string // the modes, 000000 where it is not there
 }
 
 const noMode = "000000"
@@ -43,7 +42,7 @@ func (g Git) between(ctx context.Context, common, from, to string) ([]change, er
 		if len(parts) != 5 {
 			return nil, &GitError{Args: args, Dir: common, Err: fmt.Errorf("it says %.60q, which is not understood", fs[0])}
 		}
-		all = append(all, change{path: fs[1], was: parts[0], is: parts[1], old: parts[2], now: parts[3]})
+		all = append(all, change{path: fs[1], was: parts[0], is: parts[1]})
 	}
 	return all, nil
 }

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"waggle/internal/fs/realpath"
+	"waggle/spawn"
 )
 
 // A tree with a Mirror is a checkout with a git directory of its own, Path/.git, for a member whose
@@ -247,24 +249,15 @@ func settings(sets [][2]string) string {
 	return b.String()
 }
 
-// undoOwn removes an unfinished checkout. The mirror is made after the directory, so where there is
+// undoOwn removes the files of an unfinished checkout. The mirror is made after the directory, so where there is
 // one the directory is ours.
-func (s Store) undoOwn(ctx context.Context, r Record) error {
-	t := r.Tree
+func undoOwn(t Tree) error {
 	if _, err := os.Lstat(t.Mirror); err == nil {
 		if err := os.RemoveAll(t.Path); err != nil {
 			return fmt.Errorf("worktree: %w", err)
 		}
 	}
-	if err := errors.Join(removeEmpty(t.Path), os.RemoveAll(t.Mirror)); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(t.Common); !errors.Is(err, fs.ErrNotExist) {
-		if _, err := s.dropBranch(ctx, t, t.Base); err != nil {
-			return err
-		}
-	}
-	return s.forget(r)
+	return wrapped(os.RemoveAll(t.Mirror))
 }
 
 // sameOwn reports by its error that a checkout's directory is not what was recorded. It runs nothing.
@@ -317,4 +310,43 @@ func (s Store) dropOwn(t Tree) error {
 		}
 	}
 	return wrapped(errors.Join(os.RemoveAll(aside), os.RemoveAll(t.Mirror)))
+}
+
+// ignores is what the repository's checkouts ignore by no file of their own: by the person's file of
+// patterns (core.excludesFile), and by the repository's info/exclude, which comes later and wins.
+func (g Git) ignores(ctx context.Context, common string) (string, error) {
+	usual := "~/.config/git/ignore"
+	if dir := spawn.Getenv(g.Environ, "XDG_CONFIG_HOME"); dir != "" {
+		usual = filepath.Join(dir, "git", "ignore")
+	}
+	person := Git{Program: g.Program, Environ: g.Environ, Limit: g.Limit} // with the person's configuration
+	persons, err := person.of(common).line(ctx, common, "config", "--type=path", "--default", usual, "--get", "core.excludesFile")
+	if err != nil && exit(err) < 0 {
+		return "", err // else there is no home directory
+	}
+	var all strings.Builder
+	for _, path := range []string{persons, filepath.Join(common, "info", "exclude")} {
+		b, err := os.ReadFile(path)
+		switch {
+		case path == "" || errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		case err != nil:
+			return "", fmt.Errorf("worktree: what git ignores: %w", err)
+		default:
+			all.Write(b)
+			all.WriteString("\n")
+		}
+	}
+	return all.String(), nil
+}
+
+// ignore makes a git directory ignore what the repository's checkouts ignore.
+func (g Git) ignore(ctx context.Context, common, gitDir string) error {
+	text, err := g.ignores(ctx, common)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(gitDir, "info"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(gitDir, "info", "exclude"), []byte(text), 0o600)
+	}
+	return wrapped(err)
 }

@@ -79,21 +79,7 @@ func (s Store) at(step string) {
 
 // List lists what is on record, in the order of the names.
 func (s Store) List() ([]Record, error) {
-	names, err := recordsIn(s.Records)
-	if err != nil {
-		return nil, err
-	}
-	var rs []Record
-	for _, name := range names {
-		r, found, err := s.record(name)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			rs = append(rs, r)
-		}
-	}
-	return rs, nil
+	return recordsIn(s.Records, s.record)
 }
 
 // record reads a record, if it is there and is not set aside.
@@ -108,18 +94,26 @@ func (s Store) record(name string) (r Record, found bool, err error) {
 	return r, err == nil, nil
 }
 
-// recordsIn are the names of the records in a directory, sorted; none where it does not exist.
-func recordsIn(dir string) (names []string, err error) {
+// recordsIn reads the records in a directory that are found, in the order of their names; none where it does not exist.
+func recordsIn[T any](dir string, read func(name string) (r T, found bool, err error)) (all []T, err error) {
 	entries, err := os.ReadDir(dir)
 	if ignoreMissing(err) != nil {
 		return nil, fmt.Errorf("worktree: %w", err)
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(name, ".") {
-			names = append(names, name)
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		r, found, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			all = append(all, r)
 		}
 	}
-	return names, nil
+	return all, nil
 }
 
 func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -88,32 +89,28 @@ func (g Git) EndTurn(ctx context.Context, t Tree) (n int, err error) {
 		last := all[len(all)-1]
 		parent, before, n = "", last.tree, last.n+1
 	}
-	at, dir, files, done, err := g.snapshot(ctx, t)
+	at, files, done, err := g.snapshot(ctx, t)
 	if err != nil || files == "" {
 		return 0, err
 	}
-	defer func() {
-		if derr := done(); err == nil {
-			err = derr
-		}
-	}()
-	if before, err = at.line(ctx, dir, "rev-parse", "--verify", before); err != nil || before == files {
+	defer func() { err = errors.Join(err, done()) }()
+	if before, err = at.line(ctx, t.Path, "rev-parse", "--verify", before); err != nil || before == files {
 		return 0, err
 	}
 	if parent == "" {
-		if parent, err = at.turnCommit(ctx, dir, before, "before"); err != nil {
+		if parent, err = at.turnCommit(ctx, t.Path, before, "before"); err != nil {
 			return 0, err
 		}
 	}
-	commit, err := at.turnCommit(ctx, dir, files, fmt.Sprintf("turn %d on %s", n, t.Branch), "-p", parent)
+	commit, err := at.turnCommit(ctx, t.Path, files, fmt.Sprintf("turn %d on %s", n, t.Branch), "-p", parent)
 	if err != nil {
 		return 0, err
 	}
 	ref := turnsOf(t) + strconv.Itoa(n)
 	if t.own() {
-		err = g.bringTurn(ctx, t, commit, ref)
+		err = g.bringCommit(ctx, t, commit, "refs/waggle/turn", ref)
 	} else {
-		_, err = at.run(ctx, dir, "update-ref", ref, commit)
+		_, err = at.run(ctx, t.Path, "update-ref", ref, commit)
 	}
 	if err != nil {
 		return 0, err
@@ -131,14 +128,14 @@ func (g Git) turnCommit(ctx context.Context, dir, tree, message string, args ...
 }
 
 // snapshot writes the files of a checkout as a tree, "" where there are too many.
-func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, done func() error, err error) {
+func (g Git) snapshot(ctx context.Context, t Tree) (at Git, tree string, done func() error, err error) {
 	read := g.readFiles
 	if t.own() {
 		read = g.readOwnFiles
 	}
 	at, last, tree, done, err := read(ctx, t)
 	if err != nil || tree != "" {
-		return at, t.Path, tree, done, err
+		return at, tree, done, err
 	}
 	end := done // a return of an error replaces it
 	defer func() {
@@ -147,11 +144,11 @@ func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, do
 		}
 	}()
 	if err := at.act(ctx, t.Path, "add", "--update", "--", "."); err != nil {
-		return g, "", "", nil, err
+		return g, "", nil, err
 	}
 	out, more, err := at.bounded(ctx, t.Path, 1, outLimit, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil || more {
-		return g, "", "", nil, err
+		return g, "", nil, err
 	}
 	var added strings.Builder
 	count, size := 0, int64(0)
@@ -169,13 +166,13 @@ func (g Git) snapshot(ctx context.Context, t Tree) (at Git, dir, tree string, do
 		with := at
 		with.input = added.String()
 		if err := with.act(ctx, t.Path, "update-index", "--add", "-z", "--stdin"); err != nil {
-			return g, "", "", nil, err
+			return g, "", nil, err
 		}
 	}
 	if tree, err = at.line(ctx, t.Path, "write-tree"); err == nil {
 		last.keep(at, tree)
 	}
-	return at, t.Path, tree, done, err
+	return at, tree, done, err
 }
 
 // readFiles returns a git with a copy of the index of a linked worktree, or the tree of the last snapshot if no file
@@ -209,14 +206,6 @@ func (g Git) readOwnFiles(ctx context.Context, t Tree) (at Git, last witness, tr
 		}
 	}
 	return at, last, tree, done, err
-}
-
-// bringTurn brings the commit of a turn from the mirror into the repository.
-func (g Git) bringTurn(ctx context.Context, t Tree, commit, ref string) error {
-	if _, err := g.bare(t).run(ctx, t.Mirror, "update-ref", "refs/waggle/turn", commit); err != nil {
-		return err
-	}
-	return g.bring(ctx, t, "refs/waggle/turn", ref)
 }
 
 // DiffTurn is what a turn changed. Its error is a *TurnError when that is not on record.
