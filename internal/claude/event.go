@@ -33,31 +33,19 @@ var events = []string{preToolUse, permissionRequest, postToolUse, postToolUseFai
 // AsksPerson reports the events whose hook prints an answer, for which a person may take long.
 func AsksPerson(event string) bool { return event == permissionRequest || event == elicitationAsked }
 
-// Event is what a hook is told.
+// Event is what a hook is told, and a line of the socket.
 type Event struct {
-	Name    string
-	Session string
-	Tool    string
-	Input   json.RawMessage // a JSON object, of events about a tool; of an Elicitation the whole event
-	Cwd     string
-	UseID   string
-	Agent   string // a subagent's id
-	Mode    string // the client's permission mode
-	Model   string // of SessionStart
-	Kind    string // of a notification, of a start or an end
-	Text    string // the prompt, the model's last words, the end of a tool's output, a notification's words
-}
-
-// texts are the fields of an event that are texts, as an event of ours has them.
-func (e *Event) texts() []struct {
-	key string
-	at  *string
-} {
-	return []struct {
-		key string
-		at  *string
-	}{{"hook_event_name", &e.Name}, {"session_id", &e.Session}, {"tool_name", &e.Tool}, {"cwd", &e.Cwd}, {"tool_use_id", &e.UseID}, {"agent_id", &e.Agent},
-		{"permission_mode", &e.Mode}, {"model", &e.Model}, {"kind", &e.Kind}, {"text", &e.Text}}
+	Name    string          `json:"hook_event_name"`
+	Session string          `json:"session_id,omitempty"`
+	Tool    string          `json:"tool_name,omitempty"`
+	Cwd     string          `json:"cwd,omitempty"`
+	UseID   string          `json:"tool_use_id,omitempty"`
+	Agent   string          `json:"agent_id,omitempty"`        // a subagent's id
+	Mode    string          `json:"permission_mode,omitempty"` // the client's
+	Model   string          `json:"model,omitempty"`           // of SessionStart
+	Kind    string          `json:"kind,omitempty"`            // of a notification, of a start or an end
+	Text    string          `json:"text,omitempty"`            // the prompt, the model's last words, the end of a tool's output, a notification's words
+	Input   json.RawMessage `json:"tool_input,omitempty"`      // a JSON object, of events about a tool; of an Elicitation the whole event
 }
 
 // maxEvent is the largest permitted input of a hook.
@@ -125,34 +113,4 @@ func output(o *jsonobj.Object) string {
 		return tail(strings.TrimSpace(r.Text("stdout") + "\n" + r.Text("stderr")))
 	}
 	return tail(string(raw[:min(len(raw), agent.TailSize)]))
-}
-
-// line encodes the event for the socket.
-func (e Event) line() []byte {
-	b := []byte(`{`)
-	for _, f := range e.texts() {
-		if *f.at != "" {
-			b = append(append(append(jsonobj.AppendString(b, f.key), ':'), jsonobj.AppendString(nil, *f.at)...), ',')
-		}
-	}
-	if e.Input == nil {
-		return append(b[:len(b)-1], "}\n"...)
-	}
-	return append(append(append(b, `"tool_input":`...), unbroken.Replace(string(e.Input))...), "}\n"...)
-}
-
-// parseEvent reads a line of the socket.
-func parseEvent(line []byte) (e Event, err error) {
-	o, err := jsonobj.Parse(line)
-	if err != nil {
-		return e, err
-	}
-	for _, f := range e.texts() {
-		*f.at = o.Text(f.key)
-	}
-	e.Input, _ = o.Get("tool_input")
-	if e.Name == "" {
-		return e, errors.New("the event has no name")
-	}
-	return e, nil
 }

@@ -3,6 +3,7 @@ package claude
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -120,18 +121,15 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 	if err != nil {
 		return
 	}
-	e, err := parseEvent(line)
-	if err != nil {
+	var e Event
+	if json.Unmarshal(line, &e) != nil || e.Name == "" {
 		return
 	}
-	var answer []byte
-	switch {
-	case e.Name == preToolUse:
-		answer = []byte(`{"denied":false}`)
-		if reason := s.refuse(ctx, e); reason != "" {
-			answer = append(append([]byte(`{"denied":true,"reason":`), jsonobj.AppendString(nil, reason)...), '}')
-		}
-	default:
+	var answer map[string]any
+	if e.Name == preToolUse {
+		reason := s.refuse(ctx, e)
+		answer = map[string]any{"denied": reason != "", "reason": reason}
+	} else {
 		if AsksPerson(e.Name) {
 			late.Stop()
 			s.wg.Go(func() { // it says nothing more: a read ends with the hook
@@ -139,11 +137,32 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 				cancel()
 			})
 		}
-		answer = append(append([]byte(`{"print":`), jsonobj.AppendString(nil, string(s.heed(ctx, e)))...), '}')
+		answer = map[string]any{"print": string(s.heed(ctx, e))}
 	}
 	if ctx.Err() == nil {
-		_, _ = c.Write(append(answer, '\n'))
+		_ = send(c, answer) // its hook may be gone
 	}
+}
+
+// send writes a value as one line.
+func send(w io.Writer, v any) error {
+	line, err := jsonobj.Marshal(v)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// dial connects to a socket of this user's.
+func dial(ctx context.Context, path string) (*net.UnixConn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if u := c.(*net.UnixConn); peer.Ours(u) {
+		return u, nil
+	}
+	return nil, errors.Join(errors.New("another user listens there"), c.Close())
 }
 
 // AskSecond asks the worker of a member about a call, and returns what the hook prints: nothing, a
@@ -195,21 +214,7 @@ func Report(ctx context.Context, path, event string, in io.Reader) ([]byte, erro
 
 // tell sends an event to the worker of a member and reads its answer.
 func tell(ctx context.Context, path string, e Event) (*jsonobj.Object, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
-	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
-	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
-		return nil, errors.New("another user listens where the worker of this member should")
-	}
-	if _, err := c.Write(e.line()); err != nil {
-		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
-	}
-	const longest = 64 << 10
-	line, err := bufio.NewReader(io.LimitReader(c, longest)).ReadBytes('\n')
+	line, err := exchange(ctx, path, e)
 	if err != nil {
 		return nil, fmt.Errorf("the worker of this member does not answer: %w", err)
 	}
@@ -218,4 +223,19 @@ func tell(ctx context.Context, path string, e Event) (*jsonobj.Object, error) {
 		return nil, fmt.Errorf("the answer of the worker of this member: %w", err)
 	}
 	return o, nil
+}
+
+// exchange sends an event and returns the line that answers it.
+func exchange(ctx context.Context, path string, e Event) ([]byte, error) {
+	c, err := dial(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	if err := send(c, e); err != nil {
+		return nil, err
+	}
+	const longest = 64 << 10
+	return bufio.NewReader(io.LimitReader(c, longest)).ReadBytes('\n')
 }

@@ -53,7 +53,7 @@ func TestSecond(t *testing.T) {
 	if out, err := ask(s.Path(), event("mcp__notes__mark", "{}")); out != want || err != nil {
 		t.Errorf("%q %v, want %q", out, err, want)
 	}
-	if len(got) != 3 || string(got[0].Input) != `{"file_path": "/a"}` || got[1].UseID != "t1" || got[1].Cwd != "/w" {
+	if len(got) != 3 || string(got[0].Input) != `{"file_path":"/a"}` || got[1].UseID != "t1" || got[1].Cwd != "/w" {
 		t.Errorf("the worker was asked %+v", got)
 	}
 	for _, in := range []string{"", "x", "[]", `{"hook_event_name":"PreToolUse"}`, event("Read", "1"), event("Read", "null"), event("", "{}"),

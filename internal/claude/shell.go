@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 
 	"waggle/agent"
-	"waggle/internal/json/jsonobj"
-	"waggle/internal/peer"
 	"waggle/spawn"
 )
 
@@ -187,7 +185,7 @@ type (
 // program, and an environment some more.
 const maxShellLine = 8 << 20
 
-// one serves one command.
+// one serves one command. Who started it may be gone.
 func (s *Shells) one(_ context.Context, c net.Conn) {
 	r := bufio.NewReader(io.LimitReader(c, 2*maxShellLine))
 	line, err := r.ReadBytes('\n')
@@ -196,23 +194,23 @@ func (s *Shells) one(_ context.Context, c net.Conn) {
 	}
 	var ask shellAsk
 	if err := json.Unmarshal(line, &ask); err != nil || ask.Command == "" {
-		say(c, shellSaid{Error: "the command is not understood"})
+		_ = send(c, shellSaid{Error: "the command is not understood"})
 		return
 	}
 	s.came.Store(true)
 	if slices.Contains(s.own, ask.Command) {
-		say(c, shellSaid{Argv: []string{"/bin/sh", "-c", ask.Command}, Env: ask.Env})
+		_ = send(c, shellSaid{Argv: []string{"/bin/sh", "-c", ask.Command}, Env: ask.Env})
 		if _, err := r.ReadBytes('\n'); err == nil {
-			say(c, shellSaid{Ended: true})
+			_ = send(c, shellSaid{Ended: true})
 		}
 		return
 	}
 	p, err := s.prepare(ask)
 	if err != nil {
-		say(c, shellSaid{Error: err.Error()})
+		_ = send(c, shellSaid{Error: err.Error()})
 		return
 	}
-	say(c, shellSaid{Argv: p.Argv, Env: p.Env})
+	_ = send(c, shellSaid{Argv: p.Argv, Env: p.Env})
 	line, err = r.ReadBytes('\n') // when the process has ended, or the one that started it
 	if err != nil {
 		_ = p.End() // it has ended already, or Close ends it
@@ -231,7 +229,7 @@ func (s *Shells) one(_ context.Context, c net.Conn) {
 	if p.Note != nil {
 		said.Note = p.Note(how, end.Output)
 	}
-	say(c, said)
+	_ = send(c, said)
 }
 
 // prepare prepares a command without the variables that lead to this member's worker.
@@ -244,13 +242,6 @@ func (s *Shells) prepare(ask shellAsk) (agent.Prepared, error) {
 		shell = "/bin/sh"
 	}
 	return s.box.Prepare(spawn.Command{Argv: []string{shell, "-c", ask.Command}, Dir: ask.Dir, Env: env}, s.guarded)
-}
-
-// say writes one line. The reader may be gone.
-func say(w io.Writer, said shellSaid) {
-	if line, err := jsonobj.Marshal(said); err == nil {
-		_, _ = w.Write(append(line, '\n'))
-	}
 }
 
 // errShells means that the worker prepares no commands: the command did not run.
@@ -266,21 +257,12 @@ func Prefixed(ctx context.Context, socket, command string, environ []string) (co
 	if err != nil {
 		return codeShells, err
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", socket)
+	c, err := dial(ctx, socket)
 	if err != nil {
 		return codeShells, fmt.Errorf("%w: %w", errShells, err)
 	}
 	defer c.Close()
-	if u, ok := c.(*net.UnixConn); !ok || !peer.Ours(u) {
-		return codeShells, fmt.Errorf("%w: another user listens there", errShells)
-	}
-	ask := shellAsk{Command: command, Shell: spawn.Getenv(environ, "SHELL"), Dir: dir, Env: environ}
-	line, err := jsonobj.Marshal(ask)
-	if err == nil {
-		_, err = c.Write(append(line, '\n'))
-	}
-	if err != nil {
+	if err := send(c, shellAsk{Command: command, Shell: spawn.Getenv(environ, "SHELL"), Dir: dir, Env: environ}); err != nil {
 		return codeShells, fmt.Errorf("%w: %w", errShells, err)
 	}
 	r := bufio.NewReader(io.LimitReader(c, 2*maxShellLine))
@@ -321,9 +303,7 @@ func started(ctx context.Context, c net.Conn, r *bufio.Reader, said shellSaid, d
 	for _, f := range files {
 		output.WriteString(f.tail() + "\n")
 	}
-	if line, err := jsonobj.Marshal(shellEnded{output.String()}); err == nil {
-		_, _ = c.Write(append(line, '\n')) // the worker may be gone
-	}
+	_ = send(c, shellEnded{output.String()}) // the worker may be gone
 	e := <-ended
 	if e.err != nil {
 		return codeShells, fmt.Errorf("the sandbox of this member is gone, and the command was ended: %w", e.err)

@@ -145,7 +145,7 @@ func (s *ownTools) begin(ctx context.Context, m rpc) ([]byte, error) {
 		if answer.Error != nil {
 			return nil, fmt.Errorf("the tool server of this member: %s", answer.Error)
 		}
-		if err := s.write(rpc{Version: m.Version, Method: "notifications/initialized"}); err != nil {
+		if err := send(s.in, rpc{Version: m.Version, Method: "notifications/initialized"}); err != nil {
 			return nil, err
 		}
 		s.began = answer.Result
@@ -171,7 +171,7 @@ func (s *ownTools) ask(ctx context.Context, m rpc) (rpc, error) {
 	}()
 	defer context.AfterFunc(ctx, s.stop)() // a server that reads no more keeps nobody waiting
 	m.ID = json.RawMessage(ours)
-	if err := s.write(m); err != nil {
+	if err := send(s.in, m); err != nil {
 		return rpc{}, err
 	}
 	select {
@@ -198,14 +198,5 @@ func (s *ownTools) cancel(m rpc) error {
 	if !open {
 		return nil
 	}
-	return s.write(rpc{Version: m.Version, Method: m.Method, Params: json.RawMessage(`{"requestId":` + ours + `}`)})
-}
-
-func (s *ownTools) write(m rpc) error {
-	line, err := jsonobj.Marshal(m)
-	if err != nil {
-		return err
-	}
-	_, err = s.in.Write(append(line, '\n'))
-	return err
+	return send(s.in, rpc{Version: m.Version, Method: m.Method, Params: json.RawMessage(`{"requestId":` + ours + `}`)})
 }
