@@ -1,6 +1,7 @@
 package claudesettings
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"waggle/internal/fs/gitdir"
@@ -20,51 +21,56 @@ const (
 // Clients are all of them.
 var Clients = []Client{Claude, Codex, Gemini}
 
-func (c Client) known() Client {
-	if c == "" {
-		return Claude
+// kind is what a client has of its own.
+type kind struct {
+	title    string
+	variable string // names the directory of a user's settings, with Gemini the home directory that has it
+	dir      string // of these settings in a home directory
+	file     string // of the settings in a directory
+	events   []Event
+	trust    string
+}
+
+var kinds = map[Client]kind{
+	Claude: {"Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "settings.json", claudeEvents, ""},
+	Codex: {"Codex", "CODEX_HOME", ".codex", "hooks.json", codexEvents,
+		"Codex asks you to trust each hook and skips it until then: see /hooks in Codex"},
+	Gemini: {"Gemini CLI", "GEMINI_CLI_HOME", ".gemini", "settings.json", geminiEvents, ""},
+}
+
+func (c Client) known() Client { return cmp.Or(c, Claude) }
+
+func (c Client) kind() kind {
+	if k, ok := kinds[c]; ok {
+		return k
 	}
-	return c
+	return kinds[Claude]
 }
 
 // Title is the client's own name.
-func (c Client) Title() string {
-	switch c {
-	case Codex:
-		return "Codex"
-	case Gemini:
-		return "Gemini CLI"
-	}
-	return "Claude Code"
-}
+func (c Client) Title() string { return c.kind().title }
+
+// Events are the events with a hook, in the order in which they are written. The first is the one that
+// says that a session waits for its person.
+func (c Client) Events() []Event { return c.kind().events }
+
+// Trust is what a person has to do in a client before it runs the hooks of its settings, "" for nothing.
+func (c Client) Trust() string { return c.kind().trust }
 
 // Dir is where the client keeps the settings of a user with this environment and home directory.
 func (c Client) Dir(env func(key string) string, home string) string {
-	switch c {
-	case Codex:
-		if dir := env("CODEX_HOME"); dir != "" {
+	kind := c.kind()
+	if dir := env(kind.variable); dir != "" {
+		if c != Gemini {
 			return dir
 		}
-		return filepath.Join(home, ".codex")
-	case Gemini:
-		if dir := env("GEMINI_CLI_HOME"); dir != "" {
-			home = dir
-		}
-		return filepath.Join(home, ".gemini")
+		home = dir
 	}
-	if dir := env("CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	return filepath.Join(home, ".claude")
+	return filepath.Join(home, kind.dir)
 }
 
 // UserFile is the file of the settings of all sessions of a user, in the directory of Dir.
-func (c Client) UserFile(dir string) string {
-	if c == Codex {
-		return filepath.Join(dir, "hooks.json")
-	}
-	return filepath.Join(dir, "settings.json")
-}
+func (c Client) UserFile(dir string) string { return filepath.Join(dir, c.kind().file) }
 
 // ProjectFile is the file of the settings of the sessions in a repository: with Claude those of this user
 // alone, with the others those of everybody who has the repository.
@@ -73,7 +79,7 @@ func (c Client) ProjectFile(top string) string {
 		local, _ := LocalFiles(top)
 		return local
 	}
-	return c.UserFile(filepath.Join(top, "."+string(c)))
+	return c.UserFile(filepath.Join(top, c.kind().dir))
 }
 
 // Files are the settings files of a user's sessions in a directory, the deciding one first; dir is that of
@@ -108,12 +114,4 @@ func (c Client) Off(dir, cwd string) (off *Off, problems []error) {
 		return off, problems
 	}
 	return SourcesIn(c.UserFile(dir), cwd).Off()
-}
-
-// Trust is what a person has to do in a client before it runs the hooks of its settings, "" for nothing.
-func (c Client) Trust() string {
-	if c == Codex {
-		return "Codex asks you to trust each hook and skips it until then: see /hooks in Codex"
-	}
-	return ""
 }

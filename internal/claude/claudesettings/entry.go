@@ -17,18 +17,6 @@ type Event struct {
 // waits for as long, and its dialog stays answerable by hand.
 const day = 86400
 
-// Events are the events with a hook, in the order in which they are written. The first is the one that
-// says that a session waits for its person.
-func (c Client) Events() []Event {
-	switch c {
-	case Codex:
-		return codexEvents
-	case Gemini:
-		return geminiEvents
-	}
-	return claudeEvents
-}
-
 var claudeEvents = []Event{
 	{"PermissionRequest", day, "*"},
 	{"PreToolUse", short, "*"},
