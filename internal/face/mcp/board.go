@@ -44,9 +44,6 @@ func (s *Server) addBoard() {
 	add(s.mcp, "list_tasks", "List the tasks", "Lists the team's tasks.", hints{reads: true},
 		func(ctx context.Context, _ none) (tasks, error) {
 			ts, err := s.seat.Tasks(ctx)
-			if ts == nil {
-				ts = []agent.BoardTask{}
-			}
 			return tasks{ts}, err
 		})
 	add(s.mcp, "claim_task", "Take a task", "Makes you the owner of a task that nobody owns.", hints{},

@@ -19,10 +19,7 @@ type Identity struct {
 // concurrently.
 type Seat interface {
 	Identity() Identity
-	// Say sends a message to the lead or to a peer, "*" to all.
-	Say(ctx context.Context, to, text, summary string) error
-	// Progress reports progress to the lead.
-	Progress(ctx context.Context, phase, message string) error
+	agent.Voice // a message goes to the lead or to a peer, "*" to all
 	// Ask asks the gate about a call that the client runs itself.
 	Ask(ctx context.Context, c agent.Call) (agent.Claim, error)
 	// Question asks a person in words.
@@ -34,6 +31,7 @@ type Seat interface {
 	// Check ends a turn whose mail the client has read, and returns the work and messages that came
 	// since. It waits for them until wait is over.
 	Check(ctx context.Context, wait time.Duration) (Work, error)
+	// Members and Tasks return no nil list.
 	Members(ctx context.Context) ([]Member, error)
 	Tasks(ctx context.Context) ([]agent.BoardTask, error)
 	// Claim takes a task from the board; id "" is the first available one.

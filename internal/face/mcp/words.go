@@ -74,9 +74,6 @@ func (s *Server) addWords() {
 	add(s.mcp, "list_members", "List the members", "Lists who is in the team, how each is and what it works on.",
 		hints{reads: true}, func(ctx context.Context, _ none) (roster, error) {
 			ms, err := s.seat.Members(ctx)
-			if ms == nil {
-				ms = []Member{}
-			}
 			id := s.seat.Identity()
 			return roster{string(id.Team), string(id.Member), ms}, err
 		})
