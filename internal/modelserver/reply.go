@@ -33,35 +33,24 @@ var usage = map[string]int{
 	"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
 }
 
-func (r reply) message(whole bool) map[string]any {
-	m := map[string]any{
+// message is the message with these of its blocks.
+func (r reply) message(blocks []Block, stop any) map[string]any {
+	content := []any{}
+	for _, b := range blocks {
+		content = append(content, b.wire())
+	}
+	return map[string]any{
 		"id": r.id, "type": "message", "role": "assistant", "model": r.model,
-		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+		"content": content, "stop_reason": stop, "stop_sequence": nil, "usage": usage,
 	}
-	if whole {
-		content := []any{}
-		for _, b := range r.blocks {
-			content = append(content, b.wire(true))
-		}
-		m["content"], m["stop_reason"] = content, r.stop
-	}
-	return m
 }
 
-// wire is the block as the API has it; when a stream begins a block, it is empty yet.
-func (b Block) wire(whole bool) map[string]any {
+// wire is the block as the API has it.
+func (b Block) wire() map[string]any {
 	if b.Type == "text" {
-		text := ""
-		if whole {
-			text = b.Text
-		}
-		return map[string]any{"type": "text", "text": text}
+		return map[string]any{"type": "text", "text": b.Text}
 	}
-	input := json.RawMessage("{}")
-	if whole {
-		input = b.Input
-	}
-	return map[string]any{"type": "tool_use", "id": b.ID, "name": b.Name, "input": input}
+	return map[string]any{"type": "tool_use", "id": b.ID, "name": b.Name, "input": b.Input}
 }
 
 func (b Block) delta() map[string]any {
@@ -82,13 +71,11 @@ func (r reply) stream(w http.ResponseWriter) {
 			panic(fmt.Sprintf("modelserver: a turn that is not JSON: %v", err))
 		}
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
-		if f, ok := w.(http.Flusher); ok {
-			f.Flush()
-		}
+		_ = http.NewResponseController(w).Flush() // the client may have gone
 	}
-	send("message_start", map[string]any{"message": r.message(false)})
+	send("message_start", map[string]any{"message": r.message(nil, nil)})
 	for i, b := range r.blocks {
-		send("content_block_start", map[string]any{"index": i, "content_block": b.wire(false)})
+		send("content_block_start", map[string]any{"index": i, "content_block": Block{Type: b.Type, ID: b.ID, Name: b.Name, Input: json.RawMessage("{}")}.wire()})
 		send("content_block_delta", map[string]any{"index": i, "delta": b.delta()})
 		send("content_block_stop", map[string]any{"index": i})
 	}

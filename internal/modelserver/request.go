@@ -1,9 +1,9 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -20,15 +20,17 @@ type Request struct {
 	System     string
 	Tools      []string
 	Messages   []Message
-	Header     http.Header
 	Body       json.RawMessage
 }
 
 // Message is one message of the conversation.
 type Message struct {
-	Role   string
-	Blocks []Block
+	Role   string  `json:"role"`
+	Blocks content `json:"content"`
 }
+
+// content is a string or a list of blocks, on the wire.
+type content []Block
 
 // Block is a part of a message: of type text, tool_use or tool_result; of others only
 // the type is kept.
@@ -128,54 +130,36 @@ func clip(s string) string {
 	return s
 }
 
-func parseRequest(header http.Header, body []byte) (Request, error) {
+func parseRequest(body []byte) (Request, error) {
 	var raw struct {
-		Model    string          `json:"model"`
-		Stream   bool            `json:"stream"`
-		System   json.RawMessage `json:"system"`
-		Messages []struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-		Tools []struct {
+		Model    string    `json:"model"`
+		Stream   bool      `json:"stream"`
+		System   content   `json:"system"`
+		Messages []Message `json:"messages"`
+		Tools    []struct {
 			Name string `json:"name"`
 		} `json:"tools"`
 		Metadata struct {
 			UserID string `json:"user_id"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(body, &raw); err != nil {
-		return Request{}, err
-	}
-	r := Request{Model: raw.Model, Stream: raw.Stream, Header: header, Body: body, Session: sessionOf(raw.Metadata.UserID)}
+	err := json.Unmarshal(body, &raw)
+	r := Request{Model: raw.Model, Stream: raw.Stream, Body: body, Session: sessionOf(raw.Metadata.UserID), Messages: raw.Messages,
+		System: Message{Blocks: raw.System}.text(), Background: len(raw.Tools) == 0} // the client's own questions come without its tools
 	for _, tool := range raw.Tools {
 		r.Tools = append(r.Tools, tool.Name)
 	}
-	system, err := parseContent(raw.System)
-	if err != nil {
-		return Request{}, fmt.Errorf("system: %w", err)
-	}
-	r.System = Message{Blocks: system}.text()
-	for i, m := range raw.Messages {
-		blocks, err := parseContent(m.Content)
-		if err != nil {
-			return Request{}, fmt.Errorf("message %d: %w", i, err)
-		}
-		r.Messages = append(r.Messages, Message{Role: m.Role, Blocks: blocks})
-	}
-	// The client's own questions come without its tools.
-	r.Background = len(r.Tools) == 0
-	return r, nil
+	return r, err
 }
 
-// parseContent reads content that is a string or a list of blocks.
-func parseContent(raw json.RawMessage) ([]Block, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return []Block{{Type: "text", Text: text}}, nil
+		if string(raw) != "null" {
+			*c = content{{Type: "text", Text: text}}
+		}
+		return nil
 	}
 	var list []struct {
 		Block
@@ -183,21 +167,19 @@ func parseContent(raw json.RawMessage) ([]Block, error) {
 		Content   json.RawMessage `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, err
+		return err
 	}
-	var blocks []Block
 	for _, b := range list {
 		if b.Type == "tool_result" {
-			b.ID = b.ToolUseID
-			inner, err := parseContent(b.Content)
-			if err != nil {
-				return nil, fmt.Errorf("tool_result: %w", err)
+			var inner content
+			if err := json.Unmarshal([]byte(cmp.Or(string(b.Content), "null")), &inner); err != nil {
+				return fmt.Errorf("tool_result: %w", err)
 			}
-			b.Text = Message{Blocks: inner}.text()
+			b.ID, b.Text = b.ToolUseID, Message{Blocks: inner}.text()
 		}
-		blocks = append(blocks, b.Block)
+		*c = append(*c, b.Block)
 	}
-	return blocks, nil
+	return nil
 }
 
 // sessionOf finds the session's id in metadata.user_id, which is JSON or

@@ -96,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has gone
 	}
-	req, err := parseRequest(r.Header, body)
+	req, err := parseRequest(body)
 	if err != nil {
 		s.report(fmt.Errorf("the client's request is not of the Messages API: %w\n%s", err, body))
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -135,7 +135,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if data, err := jsonobj.Marshal(reply.message(true)); err == nil {
+	if data, err := jsonobj.Marshal(reply.message(reply.blocks, reply.stop)); err == nil {
 		_, _ = w.Write(append(data, '\n'))
 	}
 }
