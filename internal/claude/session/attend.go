@@ -139,19 +139,28 @@ func decodeAway(b []byte) (a Away, why string) {
 // SetAway replaces the user's word. changed is false where it was the same. A file that cannot be read stays,
 // and is the error.
 func (s Store) SetAway(ctx context.Context, a Away) (changed bool, err error) {
+	err = s.edit(ctx, awayFile, func(path string) error {
+		was, err := s.Away()
+		if err != nil || a.On == was.On && sameTime(a.Until, was.Until) {
+			return err
+		}
+		err = jsonfile.WriteIndent(path, a, atomicfile.Options{Perm: 0o600})
+		changed = err == nil
+		return err
+	})
+	return changed, err
+}
+
+// edit changes a file beside the sessions under its lock. It makes the store.
+func (s Store) edit(ctx context.Context, name string, change func(path string) error) (err error) {
 	if err := s.Prepare(); err != nil {
-		return false, err
+		return err
 	}
-	path := filepath.Join(s.Dir, awayFile)
+	path := filepath.Join(s.Dir, name)
 	release, err := atomicfile.Flock(ctx, path+".lock", atomicfile.Options{})
 	if err != nil {
-		return false, fmt.Errorf("away: %w", err)
+		return fmt.Errorf("sessions: %w", err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	was, err := s.Away()
-	if err != nil || a.On == was.On && sameTime(a.Until, was.Until) {
-		return false, err
-	}
-	err = jsonfile.WriteIndent(path, a, atomicfile.Options{Perm: 0o600})
-	return err == nil, err
+	return change(path)
 }

@@ -12,6 +12,9 @@ import (
 // haltFile says in a session's directory that its user has stopped its turn.
 const haltFile = "halted"
 
+// stoppedAll is the reason without the user's own.
+const stoppedAll = "your user has stopped all work"
+
 // maxHalt bounds the reason that a hook reads.
 const maxHalt = 4 << 10
 
@@ -21,12 +24,11 @@ func (s Store) Halt(id ID, reason string) error {
 	if _, err := os.Stat(s.Path(id)); err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
-	if reason = oneLine(reason); reason == "" {
-		reason = "your user has stopped all work"
-	} else {
-		reason = "your user has stopped all work: " + reason
+	words := stoppedAll
+	if reason = oneLine(reason); reason != "" {
+		words += ": " + reason
 	}
-	return quick(filepath.Join(s.Path(id), haltFile), []byte(reason))
+	return quick(filepath.Join(s.Path(id), haltFile), []byte(words))
 }
 
 // promptsFile says in a session's directory that its hooks tell of prompts.
@@ -63,7 +65,7 @@ func (h Hook) halted(e Event) (reason string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	reason = "your user has stopped all work"
+	reason = stoppedAll
 	if info.Mode().IsRegular() && info.Size() <= maxHalt {
 		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
 			reason = string(b)

@@ -36,23 +36,15 @@ const (
 	maxRules  = 1 << 20
 )
 
-func (s Store) rulesPath() string { return filepath.Join(s.Dir, rulesFile) }
-
 // Rules reads the rules; without a file there are none and they are off. A file that cannot be read
 // is an error: then no rule answers.
 func (s Store) Rules() (Rules, error) {
-	b, err := atomicfile.ReadFile(s.rulesPath(), atomicfile.Options{MaxSize: maxRules})
-	if errors.Is(err, fs.ErrNotExist) {
-		return Rules{Rules: []Rule{}}, nil
-	}
-	if err != nil {
-		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
-	}
 	r := Rules{Rules: []Rule{}}
-	if len(b) == 0 {
-		return r, nil
+	b, err := atomicfile.ReadFile(filepath.Join(s.Dir, rulesFile), atomicfile.Options{MaxSize: maxRules})
+	if err == nil && len(b) > 0 {
+		err = json.Unmarshal(b, &r)
 	}
-	if err := json.Unmarshal(b, &r); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
 	}
 	return r, nil
@@ -61,22 +53,17 @@ func (s Store) Rules() (Rules, error) {
 // EditRules changes the rules under the file's lock; changed is what change returns. It makes the store: a user may give
 // rules before the first session is seen.
 func (s Store) EditRules(ctx context.Context, change func(*Rules) bool) (r Rules, changed bool, err error) {
-	if err := s.Prepare(); err != nil {
-		return Rules{}, false, err
-	}
-	release, err := atomicfile.Flock(ctx, s.rulesPath()+".lock", atomicfile.Options{})
-	if err != nil {
-		return Rules{}, false, fmt.Errorf("rules for sessions: %w", err)
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	if r, err = s.Rules(); err != nil {
-		return r, false, err
-	}
-	changed = change(&r)
-	if err = jsonfile.WriteIndent(s.rulesPath(), r, atomicfile.Options{Perm: 0o600}); err != nil {
-		return r, false, fmt.Errorf("rules for sessions: %w", err)
-	}
-	return r, changed, nil
+	err = s.edit(ctx, rulesFile, func(path string) error {
+		if r, err = s.Rules(); err != nil {
+			return err
+		}
+		changed = change(&r)
+		if err := jsonfile.WriteIndent(path, r, atomicfile.Options{Perm: 0o600}); err != nil {
+			return fmt.Errorf("rules for sessions: %w", err)
+		}
+		return nil
+	})
+	return r, changed && err == nil, err
 }
 
 // Add adds a rule or moves its end; it reports whether anything changed.
