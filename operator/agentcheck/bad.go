@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func asksTwice(ctx context.Context, p *player) {
 		}
 	})
 	p.restedAfter(ctx, 1, "one of two was allowed, and")
-	if !p.role.Foreign && readFile(p.cwd, "denied-"+p.sc.name) != "" {
+	if !p.role.Foreign && readFile(filepath.Join(p.cwd, "denied-"+p.sc.name)) != "" {
 		p.fail("the denied one of two calls ran")
 	}
 	p.yes(TwoAsks, "one denied, one allowed, %s", atOnce)

@@ -19,7 +19,7 @@ import (
 type checker struct {
 	op   operator.Operator
 	o    Options
-	d    Driver
+	d    *Driver
 	rows map[Line]Row
 }
 
@@ -69,7 +69,7 @@ type act struct {
 
 func (c *checker) acts() []act {
 	silence := []Act{{Run: mark("silence")}}
-	if c.d.Unsupported(Question) == "" {
+	if c.d.Unsupported[Question] == "" {
 		silence = append(silence, which())
 	}
 	return []act{
@@ -131,7 +131,7 @@ func (c *checker) unsupported(l Line) string {
 	if l == Suspended && runtime.GOOS == "windows" {
 		return "Windows has no signal that stops a process"
 	}
-	return c.d.Unsupported(l)
+	return c.d.Unsupported[l]
 }
 
 // scene plays one of them. Only the end of ctx is an error of the check.
@@ -266,11 +266,8 @@ func unheard(ctx context.Context, p *player) {
 	p.yes(Unanswered, "the call did not run, and the question: %s", agent.NoAnswer)
 }
 
-// readFile is the content of a file, "" for none.
-func readFile(dir, name string) string {
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		return ""
-	}
+// readFile is the content of a file, as far as it can be read.
+func readFile(path string) string {
+	data, _ := os.ReadFile(path) // "" of one that is not there
 	return string(data)
 }

@@ -22,13 +22,13 @@ import (
 // claudeCode drives agent claude: the real client, with a home of its own and a model on loopback
 // that says what the acts are. It needs no key and reaches no network.
 type claudeCode struct {
-	plain
-	spec   json.RawMessage
-	server *modelserver.Server
-	pane   bool
-	config string // the client's configuration directory
+	spec    json.RawMessage
+	server  *modelserver.Server
+	pane    bool
+	config  string // the client's configuration directory
+	environ []string
 
-	self, aside string // the program of waggle, and a copy of it
+	self, aside string // the program of waggle, which can be broken, and a copy of it
 
 	mu    sync.Mutex
 	parts map[string]modelserver.Next // by the words that tell the conversations apart
@@ -37,17 +37,24 @@ type claudeCode struct {
 // apiKey is a key that no service knows.
 const apiKey = "sk-ant-check-waggle-agentcheck-00000000000000000000"
 
-func newClient(op operator.Operator, o Options) (Driver, error) {
+// newClient makes a driver one of the client.
+func newClient(op operator.Operator, o Options, driver *Driver) (err error) {
 	d := &claudeCode{spec: o.Member.Spec, pane: teamfile.InPane(o.Backend), parts: map[string]modelserver.Next{}}
-	var err error
 	if d.server, err = modelserver.Start(d.next, nil); err != nil {
-		return nil, err
+		return err
 	}
 	if err := d.copySelf(op.Self, o.Dir); err != nil {
-		return nil, errors.Join(err, d.server.Close())
+		return errors.Join(err, d.server.Close())
 	}
 	d.config, d.environ = ClaudeHome(filepath.Join(o.Dir, "client"), d.server.URL(), op.Environ)
-	return d, nil
+	driver.Environ, driver.Self, driver.Version, driver.Cast, driver.Prepare, driver.Close = d.environ, d.self, d.version, d.cast, d.prepare, d.server.Close
+	// What a headless client asks its host, this program, and a client in a pane a hook, has no second check of the other kind.
+	if d.pane {
+		driver.lacks("with such a hook a client in a pane is not started (docs/guide/claude.md, In a pane)", UserHook)
+	} else {
+		driver.lacks("a headless client has no hooks but its host, which is the worker (client §5)", HookFails, HookMissing, HookHangs)
+	}
+	return nil
 }
 
 // ClaudeHome is the environment of a Claude Code client with a home of its own and a model at a URL on
@@ -70,10 +77,10 @@ func ClaudeFirstStart(config string, dirs []string) error {
 		"customApiKeyResponses": map[string]any{"approved": []string{apiKey[len(apiKey)-20:]}, "rejected": []string{}}})
 }
 
-// Prepare answers what the client asks at its first start, and writes settings that allow everything:
+// prepare answers what the client asks at its first start, and writes settings that allow everything:
 // the user's, and those of the projects. A client rewrites its file of answers from memory, so that
 // they must be there before the first one starts.
-func (d *claudeCode) Prepare(dirs []string) error {
+func (d *claudeCode) prepare(dirs []string) error {
 	err := write(filepath.Join(d.config, "settings.json"), openHouse())
 	for _, dir := range dirs {
 		err = errors.Join(err, write(filepath.Join(dir, ".claude", "settings.json"), openHouse()))
@@ -121,9 +128,6 @@ func place(path string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// Self implements Driver: the copy can be broken.
-func (d *claudeCode) Self(string) string { return d.self }
-
 // broken are shell commands of a deny-only hook that does not work.
 var broken = map[Line]string{HookFails: "exit 1", HookMissing: "exit 127", HookHangs: "exec sleep 60"}
 
@@ -160,22 +164,6 @@ func (d *claudeCode) allowingHook(cwd string) (mend func() error, err error) {
 	return func() error { return all(openHouse()) }, all(settings)
 }
 
-// Unsupported implements Driver: what a headless client asks its host, this program, and a client in a
-// pane a hook, has no second check of the other kind.
-func (d *claudeCode) Unsupported(l Line) string {
-	switch l {
-	case HookFails, HookMissing, HookHangs:
-		if !d.pane {
-			return "a headless client has no hooks but its host, which is the worker (client §5)"
-		}
-	case UserHook:
-		if d.pane {
-			return "with such a hook a client in a pane is not started (docs/guide/claude.md, In a pane)"
-		}
-	}
-	return ""
-}
-
 // kept is what a client needs of an environment: nothing that leads it to an account.
 func kept(environ []string) []string {
 	keep := []string{"PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"}
@@ -185,7 +173,7 @@ func kept(environ []string) []string {
 	})
 }
 
-func (d *claudeCode) Version(ctx context.Context) (string, error) {
+func (d *claudeCode) version(ctx context.Context) (string, error) {
 	s, err := claude.Read(d.spec)
 	if err != nil {
 		return "", err
@@ -197,13 +185,10 @@ func (d *claudeCode) Version(ctx context.Context) (string, error) {
 	return f.Version.String(), err
 }
 
-func (d *claudeCode) Close() error { return d.server.Close() }
-
-// Cast has the model say the acts to the member's conversation, which its task tells apart.
-func (d *claudeCode) Cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
+// cast has the model say the acts to the member's conversation, which its task tells apart.
+func (d *claudeCode) cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
 	part := "(check of " + string(name) + ")"
-	turns := turnsOf(acts)
-	turns = append(turns, modelserver.Say("did what the check says"))
+	turns := append(turnsOf(acts), modelserver.Say("did what the check says"))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.parts[part] = func(r modelserver.Request) modelserver.Turn {

@@ -20,27 +20,17 @@ import (
 	"waggle/protocol"
 )
 
-// connecting drives agent mcp: it is the client, and connects to `waggle mcp`.
-type connecting struct {
-	plain
-	op operator.Operator
-}
+// connecting casts members with agent mcp: it is the client, and connects to `waggle mcp`.
+type connecting struct{ op operator.Operator }
 
-func (d connecting) Unsupported(l Line) string {
-	if l == Resumed {
-		return "a session of the Model Context Protocol over stdio ends with its process and is never resumed (modelcontextprotocol.io, 2025-06-18, Transports)"
-	}
-	return d.plain.Unsupported(l)
-}
-
-func (d connecting) Cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
+func (d connecting) cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
 	if d.op.Self == "" {
 		return Role{}, errors.New("agent mcp needs the program of waggle, which serves the client")
 	}
 	c := &client{acts: acts}
 	return Role{Instructions: Script(acts), Heard: c.said, Connect: func(ctx context.Context, team protocol.TeamName) error {
 		cmd := exec.CommandContext(ctx, d.op.Self, "mcp", "--root", d.op.Root.Path, "--state", d.op.Home.Path, "--team", string(team), "--as", string(name))
-		cmd.Env, cmd.Stderr = outside(d.environ), io.Discard
+		cmd.Env, cmd.Stderr = outside(d.op.Environ), io.Discard
 		return c.work(ctx, cmd)
 	}}, nil
 }
@@ -127,12 +117,9 @@ func (c *client) act(ctx context.Context, a Act, cwd string) error {
 		}
 		wg.Wait()
 		return errors.Join(errs...)
-	case a.Empty:
-		_, _, err := c.call(ctx, "submit_plan", map[string]string{"plan": ""})
-		return err
-	case a.Plan != "":
+	case a.Ask == nil:
 		o, failed, err := c.call(ctx, "submit_plan", map[string]string{"plan": a.Plan})
-		if err != nil || failed || allowed(o) {
+		if err != nil || failed || a.Empty || allowed(o) {
 			return err
 		}
 		_, _, err = c.call(ctx, "submit_plan", map[string]string{"plan": a.Plan + " Take it back with rm."})

@@ -111,23 +111,21 @@ type Asked struct {
 }
 
 // Driver makes agents of one kind do acts.
-type Driver interface {
+type Driver struct {
+	Environ []string // of the members' processes
+	Self    string   // the program of waggle that its members run: this one, or a copy of its own
+	// Unsupported says where it is written that the agent's own protocol has no way to do what a line
+	// asks for.
+	Unsupported map[Line]string
 	// Version names the program behind the agent, "" for none. An error means that it cannot run
 	// here.
-	Version(ctx context.Context) (string, error)
-	// Environ is the environment of the members' processes.
-	Environ() []string
+	Version func(ctx context.Context) (string, error)
 	// Cast prepares a member that does these acts, one after the other, in every turn with a task. A
 	// denial does not keep it from the next.
-	Cast(ctx context.Context, name protocol.MemberName, acts []Act) (Role, error)
-	// Unsupported says where it is written that the agent's own protocol has no way to do what a
-	// line asks for; "": it has one.
-	Unsupported(l Line) (source string)
-	// Self is the program of waggle that its members run: this one, or a copy of its own.
-	Self(this string) string
+	Cast func(ctx context.Context, name protocol.MemberName, acts []Act) (Role, error)
 	// Prepare is told before the first member starts in which directories members will work.
-	Prepare(dirs []string) error
-	Close() error
+	Prepare func(dirs []string) error
+	Close   func() error
 }
 
 // Role is how a member does its acts.
@@ -210,8 +208,7 @@ func Check(ctx context.Context, op operator.Operator, o Options) (_ *Table, err 
 	if err != nil {
 		return nil, err
 	}
-	op.Self = d.Self(op.Self)
-	op.Environ, op.Ceiling, op.RunDir = d.Environ(), nil, "" // what is played is this package's, in a directory of its own
+	op.Self, op.Environ, op.Ceiling, op.RunDir = d.Self, d.Environ, nil, "" // what is played is this package's, in a directory of its own
 	c := &checker{op: op, o: o, d: d, rows: map[Line]Row{}}
 	err = c.all(ctx)
 	return c.table(version), err

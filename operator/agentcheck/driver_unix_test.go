@@ -33,7 +33,7 @@ var acts = []agentcheck.Act{
 }
 
 // driver is the driver for a member.
-func driver(t *testing.T, op operator.Operator, dir string, m teamfile.FileMember) agentcheck.Driver {
+func driver(t *testing.T, op operator.Operator, dir string, m teamfile.FileMember) *agentcheck.Driver {
 	t.Helper()
 	d := testenv.Value(agentcheck.DriverOf(op, agentcheck.Options{Dir: dir, Member: m}))(t)
 	t.Cleanup(func() {
@@ -44,7 +44,7 @@ func driver(t *testing.T, op operator.Operator, dir string, m teamfile.FileMembe
 	return d
 }
 
-func cast(t *testing.T, d agentcheck.Driver) agentcheck.Role {
+func cast(t *testing.T, d *agentcheck.Driver) agentcheck.Role {
 	t.Helper()
 	return testenv.Value(d.Cast(t.Context(), "ann", acts))(t)
 }
@@ -153,7 +153,7 @@ func TestConnecting(t *testing.T) {
 	if heard := role.Heard(); !strings.Contains(heard, "ask_question: nobody answers\n") {
 		t.Errorf("it heard %s", heard)
 	}
-	if u := d.Unsupported(agentcheck.Resumed); u == "" || d.Unsupported(agentcheck.Ask) != "" {
+	if u := d.Unsupported[agentcheck.Resumed]; u == "" || d.Unsupported[agentcheck.Ask] != "" {
 		t.Errorf("%q", u)
 	}
 	op.Self = ""
@@ -164,10 +164,10 @@ func TestConnecting(t *testing.T) {
 
 // model asks the model server of a driver for its next turn after some messages, and returns the tools
 // of the turn with their inputs, or its text.
-func model(t *testing.T, d agentcheck.Driver, messages ...map[string]any) (tools []string) {
+func model(t *testing.T, d *agentcheck.Driver, messages ...map[string]any) (tools []string) {
 	t.Helper()
 	url := ""
-	for _, kv := range d.Environ() {
+	for _, kv := range d.Environ {
 		if v, ok := strings.CutPrefix(kv, "ANTHROPIC_BASE_URL="); ok {
 			url = v
 		}
@@ -217,7 +217,7 @@ func TestClient(t *testing.T) {
 	spec, err := json.Marshal(map[string]string{"program": old})
 	testenv.Must(t, err)
 	d := driver(t, op, dir, teamfile.FileMember{Agent: "claude", Spec: spec})
-	if env := strings.Join(d.Environ(), "\n"); strings.Contains(env, "of-the-caller") || !strings.Contains(env, "TERM=xterm") || strings.Contains(env, "HOME="+filepath.Dir(op.Root.Path)+"\n") {
+	if env := strings.Join(d.Environ, "\n"); strings.Contains(env, "of-the-caller") || !strings.Contains(env, "TERM=xterm") || strings.Contains(env, "HOME="+filepath.Dir(op.Root.Path)+"\n") {
 		t.Errorf("the client's environment: %s", env)
 	}
 	if v, err := d.Version(t.Context()); err == nil {
@@ -257,7 +257,7 @@ func TestClient(t *testing.T) {
 	if heard := role.Heard(); !strings.Contains(heard, "result Bash") || strings.Contains(heard, "what is there to do?") {
 		t.Errorf("it heard %q", heard)
 	}
-	self := d.Self("")
+	self := d.Self
 	run := func(event string) string {
 		out, err := exec.Command(self, "hooks", "run", event).CombinedOutput()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"waggle/agent"
@@ -15,81 +16,68 @@ import (
 
 // DriverOf returns the driver for the kind of agent that is checked. An agent that waggle does not
 // know gets its acts as the lines of Script, in the instructions of its task.
-func DriverOf(op operator.Operator, o Options) (Driver, error) {
-	base := plain{"agent " + o.Member.Agent, op.Environ}
+func DriverOf(op operator.Operator, o Options) (*Driver, error) {
+	spec, name := o.Member.Spec, "agent "+o.Member.Agent
+	d := &Driver{Environ: op.Environ, Self: op.Self, Unsupported: map[Line]string{},
+		Version: func(context.Context) (string, error) { return "", nil },
+		Prepare: func([]string) error { return nil },
+		Close:   func() error { return nil }}
 	switch o.Member.Agent {
 	case "script":
-		return scripted{base}, nil
+		d.Cast = scripted
 	case "exec":
-		return commanded{base, o.Member.Spec}, nil
+		d.Cast = func(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) { return commanded(spec, acts) }
+		d.lacks("agent exec runs a command, and a command has no way to ask in words (docs/guide/adapter.md)", Question, TwoQuestions, FreeText)
+		d.lacks("agent exec runs one command for a task (docs/guide/adapter.md)", TwoAsks)
+		d.lacks("the plan of agent exec is its command (docs/guide/adapter.md)", NoPlan)
 	case agent.KindMCP:
-		return connecting{base, op}, nil
+		d.Cast = connecting{op}.cast
+		d.lacks("a session of the Model Context Protocol over stdio ends with its process and is never resumed (modelcontextprotocol.io, 2025-06-18, Transports)", Resumed)
 	case claude.Kind:
-		return newClient(op, o)
+		return d, newClient(op, o, d)
+	default:
+		if _, err := agent.New(o.Member.Agent, spec); err != nil {
+			return nil, err
+		}
+		name = "this agent"
+		d.Cast = func(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
+			return Role{Spec: spec, Instructions: Script(acts)}, nil
+		}
 	}
-	if _, err := agent.New(o.Member.Agent, o.Member.Spec); err != nil {
-		return nil, err
-	}
-	return told{plain{"this agent", op.Environ}, o.Member.Spec}, nil
+	d.lacks(name+" has no hooks and no settings of a user: it asks by itself (docs/guide/adapter.md)", HooksOff, HookFails, HookMissing, HookHangs, UserHook)
+	return d, nil
 }
 
-// plain is what drivers have alike.
-type plain struct {
-	name    string
-	environ []string
+// lacks says why the agent has no way to do what lines ask for.
+func (d *Driver) lacks(source string, lines ...Line) {
+	for _, l := range lines {
+		d.Unsupported[l] = source
+	}
 }
 
-func (plain) Version(context.Context) (string, error) { return "", nil }
-func (p plain) Environ() []string                     { return p.environ }
-func (plain) Self(this string) string                 { return this }
-func (plain) Prepare([]string) error                  { return nil }
-func (plain) Close() error                            { return nil }
-
-// Unsupported implements Driver: an agent that asks by itself alone.
-func (p plain) Unsupported(l Line) string {
-	switch l {
-	case HooksOff, HookFails, HookMissing, HookHangs, UserHook:
-		return p.name + " has no hooks and no settings of a user: it asks by itself (docs/guide/adapter.md)"
-	}
-	return ""
-}
-
-// scripted drives agent script: its acts are its steps.
-type scripted struct{ plain }
-
-func (scripted) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
-	s, err := steps(acts)
-	if err != nil {
-		return Role{}, err
-	}
-	spec, err := jsonobj.Marshal(s)
+// scripted casts a member with agent script: its acts are its steps.
+func scripted(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
+	spec, err := jsonobj.Marshal(agent.ScriptSpec{Steps: steps(acts)})
 	return Role{Spec: spec, Instructions: "play"}, err
 }
 
-func steps(acts []Act) (s agent.ScriptSpec, err error) {
+func steps(acts []Act) (list []agent.Step) {
 	for _, a := range acts {
 		switch {
 		case a.Run != "":
-			in, err := jsonobj.Marshal(map[string]string{"command": a.Run})
-			if err != nil {
-				return s, err
-			}
-			s.Steps = append(s.Steps, agent.Step{Tool: &agent.ToolStep{Name: "Bash", Input: in, Reason: "the check says so", Expect: "deny"}})
+			in := slices.Concat([]byte(`{"command":`), jsonobj.AppendString(nil, a.Run), []byte("}"))
+			list = append(list, agent.Step{Tool: &agent.ToolStep{Name: "Bash", Input: in, Reason: "the check says so", Expect: "deny"}})
 		case a.Plan != "":
-			s.Steps = append(s.Steps, agent.Step{Plan: &agent.PlanStep{Revisions: []string{a.Plan, a.Plan + " Take it back with rm."}}})
+			list = append(list, agent.Step{Plan: &agent.PlanStep{Revisions: []string{a.Plan, a.Plan + " Take it back with rm."}}})
 		case a.Empty:
-			s.Steps = append(s.Steps, agent.Step{Plan: &agent.PlanStep{Revisions: []string{""}}})
+			list = append(list, agent.Step{Plan: &agent.PlanStep{Revisions: []string{""}}})
 		case a.Ask != nil:
-			s.Steps = append(s.Steps, agent.Step{Ask: &agent.AskStep{Questions: []agent.AskedPart{a.Ask.part()}, Expect: "none"}})
+			list = append(list, agent.Step{Ask: &agent.AskStep{Questions: []agent.AskedPart{a.Ask.part()}, Expect: "none"}})
 		case a.Both != nil:
-			both, err := steps(a.Both)
-			if err != nil {
-				return s, err
-			}
-			s.Steps = append(s.Steps, both.Steps...)
+			list = append(list, steps(a.Both)...)
 		}
 	}
-	return s, nil
+	return list
 }
 
 // part is the question as a script has it, and a call of ask_question.
@@ -101,44 +89,12 @@ func (a *Asked) part() agent.AskedPart {
 	return part
 }
 
-// commanded drives agent exec: the command of its act is its task, or it has one of its own.
-type commanded struct {
-	plain
-	spec json.RawMessage
-}
-
-func (d commanded) Unsupported(l Line) string {
-	switch l {
-	case Question, TwoQuestions, FreeText:
-		return "agent exec runs a command, and a command has no way to ask in words (docs/guide/adapter.md)"
-	case TwoAsks:
-		return "agent exec runs one command for a task (docs/guide/adapter.md)"
-	case NoPlan:
-		return "the plan of agent exec is its command (docs/guide/adapter.md)"
+// commanded casts a member with agent exec: the command of its act is its task, or it has one of its own.
+func commanded(spec json.RawMessage, acts []Act) (Role, error) {
+	i := slices.IndexFunc(acts, func(a Act) bool { return a.Run != "" })
+	if i < 0 {
+		return Role{}, fmt.Errorf("agent exec does none of %s", strings.TrimSpace(Script(acts)))
 	}
-	return d.plain.Unsupported(l)
-}
-
-func (d commanded) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
-	for _, a := range acts {
-		if a.Run == "" {
-			continue
-		}
-		c, err := agent.ExecCommand(d.spec, agent.Task{Instructions: a.Run})
-		if err != nil {
-			return Role{}, err
-		}
-		return Role{Spec: d.spec, Instructions: a.Run, Foreign: c.Text != a.Run}, nil
-	}
-	return Role{}, fmt.Errorf("agent exec does none of %s", strings.TrimSpace(Script(acts)))
-}
-
-// told drives an agent of another program: its task says what to do.
-type told struct {
-	plain
-	spec json.RawMessage
-}
-
-func (d told) Cast(_ context.Context, _ protocol.MemberName, acts []Act) (Role, error) {
-	return Role{Spec: d.spec, Instructions: Script(acts)}, nil
+	c, err := agent.ExecCommand(spec, agent.Task{Instructions: acts[i].Run})
+	return Role{Spec: spec, Instructions: acts[i].Run, Foreign: c.Text != acts[i].Run}, err
 }

@@ -59,7 +59,7 @@ func (p *player) connect(ctx context.Context) {
 // trace is what the member wrote last, for a row that is a no.
 func (p *player) trace() string {
 	const most = 600
-	s := strings.TrimSpace(readFile(filepath.Dir(p.output()), filepath.Base(p.output())))
+	s := strings.TrimSpace(readFile(p.output()))
 	if s == "" {
 		return ""
 	}
@@ -303,7 +303,7 @@ func (p *player) ran(times int, when string) {
 	if started != times {
 		p.fail("%s %d calls are on record as started, want %d", when, started, times)
 	}
-	if got := strings.Count(readFile(p.cwd, "mark-"+p.sc.name), "ran"); got != times && !p.role.Foreign {
+	if got := strings.Count(readFile(filepath.Join(p.cwd, "mark-"+p.sc.name)), "ran"); got != times && !p.role.Foreign {
 		p.fail("%s its command ran %d times, want %d", when, got, times)
 	}
 }
@@ -377,7 +377,7 @@ func (p *player) heardMail(ctx context.Context) {
 func (p *player) hears(ctx context.Context, words string) {
 	heard := p.role.Heard
 	if heard == nil {
-		heard = func() string { return readFile(filepath.Dir(p.output()), filepath.Base(p.output())) }
+		heard = func() string { return readFile(p.output()) }
 	}
 	p.until(ctx, fmt.Sprintf("the agent is told %q", words), func() bool { return strings.Contains(heard(), words) })
 }

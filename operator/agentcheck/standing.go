@@ -1,6 +1,7 @@
 package agentcheck
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -58,10 +59,7 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	if err != nil {
 		return err
 	}
-	dir := o.Member.Cwd
-	if dir == "" {
-		dir = o.Dir
-	}
+	dir := cmp.Or(o.Member.Cwd, o.Dir)
 	found, err := claude.Look(ctx, spec, op.Environ, dir, claude.Waits{})
 	if err != nil {
 		return err
