@@ -289,7 +289,6 @@ type Registered struct {
 	PID       int    `json:"pid"`
 	SessionID string `json:"sessionId"`
 	Cwd       string `json:"cwd"`
-	ProcStart string `json:"procStart"`
 	Version   string `json:"version"`
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`
@@ -311,20 +310,4 @@ func (h *Home) Registry(pid int) (Registered, bool) {
 	var r Registered
 	// The client writes the file in place: half of it is no entry.
 	return r, json.Unmarshal(data, &r) == nil
-}
-
-// PeerToken reads the token of a session's messaging socket, "" without one.
-func (h *Home) PeerToken(pid int) string {
-	h.t.Helper()
-	found, _ := filepath.Glob(filepath.Join(h.Config, "sessions", fmt.Sprintf("%d.*.key", pid)))
-	if len(found) != 1 {
-		return ""
-	}
-	var key struct {
-		Token string `json:"peerToken"`
-	}
-	if data, err := os.ReadFile(found[0]); err == nil {
-		_ = json.Unmarshal(data, &key)
-	}
-	return key.Token
 }

@@ -3,7 +3,9 @@
 package claudetest
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 )
@@ -53,4 +55,20 @@ func (g *Gate) Answer(call int, answer string, code int) {
 	g.Given(call)
 	g.h.WriteFile(g.path(call, "code"), fmt.Sprintln(code), 0o600)
 	g.h.WriteFile(g.path(call, "answer"), answer, 0o600)
+}
+
+// PeerToken reads the token of a session's messaging socket, "" without one.
+func (h *Home) PeerToken(pid int) string {
+	h.t.Helper()
+	found, _ := filepath.Glob(filepath.Join(h.Config, "sessions", fmt.Sprintf("%d.*.key", pid)))
+	if len(found) != 1 {
+		return ""
+	}
+	var key struct {
+		Token string `json:"peerToken"`
+	}
+	if data, err := os.ReadFile(found[0]); err == nil {
+		_ = json.Unmarshal(data, &key)
+	}
+	return key.Token
 }
