@@ -20,9 +20,7 @@ func Clone(t testing.TB, from, to string) {
 		Missing(t, "git", err) // it was unpacked, not cloned
 	}
 	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, copyFile(filepath.Join(from, name), filepath.Join(to, name)))
 	}
 }
 

@@ -28,9 +28,7 @@ func Home(t testing.TB) string {
 		return dir
 	}
 	dir, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return dir
 }
 

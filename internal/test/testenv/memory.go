@@ -23,9 +23,7 @@ func OnDisk() {
 func DiskDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(Usual(), "waggle-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)

@@ -16,9 +16,7 @@ type Block struct {
 func Blocks(t testing.TB, file string) (blocks []Block) {
 	t.Helper()
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	mark, within := "", false
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSuffix(line, "\n")

@@ -136,9 +136,7 @@ func Checks(t testing.TB, small, large int) {
 		return
 	}
 	was := f.Value.String()
-	if err := f.Value.Set(strconv.Itoa(Scale(small, large))); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, f.Value.Set(strconv.Itoa(Scale(small, large))))
 	t.Cleanup(func() { _ = f.Value.Set(was) }) // it was its value
 }
 

@@ -23,8 +23,6 @@ func Tree(t testing.TB, root string, entries ...string) {
 		default:
 			err = os.WriteFile(at, []byte("old"), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		Must(t, err)
 	}
 }
