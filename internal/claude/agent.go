@@ -428,7 +428,7 @@ func firstLine(s string) string {
 // count records the usage of a turn.
 func (a *Agent) count(ctx context.Context, o *opened, t *turn, e Ended, err error) {
 	t.mu.Lock()
-	sum, last := t.seen()
+	sum, last := t.used.plus(t.last.tokens), t.last.message
 	t.mu.Unlock()
 	u := agent.Usage{ID: last, Estimated: true}
 	if err == nil && e.USD != nil {

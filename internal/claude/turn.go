@@ -13,7 +13,8 @@ type turn struct {
 	a *Agent
 	o *opened
 
-	tokens  []counted // guarded by mu, as the others are
+	used    Tokens // of the answers before the last; guarded by mu, as the others are
+	last    counted
 	limit   Limited
 	trouble string // Said.Error of the last words
 }
@@ -27,11 +28,10 @@ type counted struct {
 // said takes what the model says and calls. It and the following are called in the order of the client's output.
 func (t *turn) said(s Said) {
 	t.mu.Lock()
-	if n := len(t.tokens); n > 0 && t.tokens[n-1].message == s.Message {
-		t.tokens[n-1].tokens = s.Tokens
-	} else {
-		t.tokens = append(t.tokens, counted{s.Message, s.Tokens})
+	if t.last.message != s.Message {
+		t.used = t.used.plus(t.last.tokens)
 	}
+	t.last = counted{s.Message, s.Tokens}
 	if !s.Inner {
 		t.trouble = s.Error
 	}
@@ -63,15 +63,6 @@ func (c Called) words() string {
 		}
 	}
 	return line
-}
-
-// seen returns the usage of the answers of the turn, and the id of the last one. The caller holds
-// mu.
-func (t *turn) seen() (sum Tokens, last string) {
-	for _, c := range t.tokens {
-		sum, last = sum.plus(c.tokens), c.message
-	}
-	return sum, last
 }
 
 // declared are the steps of the model's own list.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"waggle/internal/cut"
 )
 
 // Request is one call of the Messages API: what the model sees.
@@ -116,18 +118,10 @@ func (r Request) String() string {
 	fmt.Fprintf(&s, "request %d of session %q, model %s, background %t, %d tools\n", r.N, r.Session, r.Model, r.Background, len(r.Tools))
 	for _, m := range r.Messages {
 		for _, b := range m.Blocks {
-			fmt.Fprintf(&s, "  %s %s %s %s %s\n", m.Role, b.Type, b.Name, b.Input, clip(b.Text))
+			fmt.Fprintf(&s, "  %s %s %s %s %s\n", m.Role, b.Type, b.Name, b.Input, cut.Valid(b.Text, 400))
 		}
 	}
 	return s.String()
-}
-
-func clip(s string) string {
-	const most = 400
-	if len(s) > most {
-		return fmt.Sprintf("%s… (%d bytes)", s[:most], len(s))
-	}
-	return s
 }
 
 func parseRequest(body []byte) (Request, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/cut"
 	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -58,15 +59,11 @@ func (p *player) connect(ctx context.Context) {
 
 // trace is what the member wrote last, for a row that is a no.
 func (p *player) trace() string {
-	const most = 600
 	s := strings.TrimSpace(readFile(p.output()))
 	if s == "" {
 		return ""
 	}
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[len(s)-most:], "")
-	}
-	return "\nits output ends: " + s
+	return "\nits output ends: " + cut.End(s, 600)
 }
 
 // do does a step of the scene, unless one before it has failed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/internal/cut"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -135,8 +136,5 @@ func uidOf(id ID) record.TeamUID { return record.TeamUID("session/" + string(id)
 // oneLine is the first line of a text, short.
 func oneLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:200]) + "…"
-	}
-	return s
+	return cut.Runes(s, 201)
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -17,11 +16,7 @@ const maxBrief = 4500
 func (s *Server) brief(ctx context.Context) (Brief, error) {
 	b, err := s.seat.Brief(ctx)
 	if len(b.Text) > maxBrief {
-		cut := b.Text[:maxBrief-len("\n…")]
-		for !utf8.ValidString(cut) {
-			cut = cut[:len(cut)-1]
-		}
-		b.Text = strings.TrimRight(cut, "\n") + "\n…"
+		b.Text = strings.TrimRight(strings.ToValidUTF8(b.Text[:maxBrief-len("\n…")], ""), "\n") + "\n…"
 	}
 	return b, err
 }

@@ -1,10 +1,12 @@
 package pane
 
 import (
+	"bytes"
 	"os"
 	"sync"
 
 	"waggle/agent"
+	"waggle/internal/cut"
 	"waggle/internal/screen"
 )
 
@@ -16,14 +18,16 @@ type Pane struct {
 	mu         sync.Mutex
 	tty        *os.File // our side of the program's terminal; nil: none runs
 	cols, rows int
-	recent     []byte
+	recent     cut.Tail // of what the program wrote, by which is known what it shows
 	wrote      int64
 }
 
 var _ agent.Display = (*Pane)(nil)
 
 // New returns the pane whose keys in gives and whose screen out is.
-func New(in, out *os.File) *Pane { return &Pane{in: in, out: out, cols: usualCols, rows: usualRows} }
+func New(in, out *os.File) *Pane {
+	return &Pane{in: in, out: out, cols: usualCols, rows: usualRows, recent: cut.Tail{Max: kept}}
+}
 
 // The size of a terminal that does not say its own.
 const usualCols, usualRows = 120, 40
@@ -34,7 +38,7 @@ const kept = 256 << 10
 // Shown implements agent.Display.
 func (p *Pane) Shown() (lines []string, wrote int64) {
 	p.mu.Lock()
-	out, cols, rows, wrote := append([]byte{}, p.recent...), p.cols, p.rows, p.wrote
+	out, cols, rows, wrote := bytes.Clone(p.recent.Kept), p.cols, p.rows, p.wrote
 	p.mu.Unlock()
 	return screen.Of(out, cols, rows), wrote
 }
@@ -45,8 +49,5 @@ func (p *Pane) output(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wrote += int64(len(b))
-	p.recent = append(p.recent, b...)
-	if over := len(p.recent) - kept; over > 0 {
-		p.recent = append(p.recent[:0], p.recent[over:]...)
-	}
+	_, _ = p.recent.Write(b) // it always succeeds
 }

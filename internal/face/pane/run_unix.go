@@ -101,7 +101,7 @@ func resize(tty *os.File, cols, rows int) {
 // begin takes the terminal of a new program.
 func (p *Pane) begin(ours *os.File) {
 	p.mu.Lock()
-	p.tty, p.recent = ours, nil
+	p.tty, p.recent.Kept = ours, nil
 	p.mu.Unlock()
 	p.fit(ours)
 	p.reading.Do(func() { go p.keys() })
