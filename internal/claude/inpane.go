@@ -135,7 +135,8 @@ func (p *inPane) start(ctx context.Context, waits *shown, dir, mode, resume stri
 	p.change(func() { p.running = s })
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	still := stillness{}
+	var still time.Duration // for which the screen has not changed
+	var last int64
 	for {
 		p.mu.Lock()
 		changed, pid, id := p.changed, s.pid, s.id
@@ -148,7 +149,10 @@ func (p *inPane) start(ctx context.Context, waits *shown, dir, mode, resume stri
 			}
 		}
 		lines, wrote := p.show.Shown()
-		if still.since(wrote) >= stillFor {
+		if wrote != last {
+			last, still = wrote, 0
+		}
+		if still >= stillFor {
 			waits.set(ctx, screenText(lines))
 		}
 		select {
@@ -159,26 +163,13 @@ func (p *inPane) start(ctx context.Context, waits *shown, dir, mode, resume stri
 			return nil, errors.Join(context.Cause(ctx), p.shut(ctx))
 		case <-changed:
 		case <-tick.C:
-			still.ticks++
+			still += lookEvery
 		}
 	}
 }
 
 // lookEvery is how often the screen and the client's registry are looked at.
 const lookEvery = 500 * time.Millisecond
-
-// stillness counts for how long a screen has not changed.
-type stillness struct {
-	wrote int64
-	ticks int
-}
-
-func (s *stillness) since(wrote int64) time.Duration {
-	if wrote != s.wrote {
-		s.wrote, s.ticks = wrote, 0
-	}
-	return time.Duration(s.ticks) * lookEvery
-}
 
 // shown is what the member's pane is said to wait for.
 type shown struct {

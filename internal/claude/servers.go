@@ -8,13 +8,6 @@ import (
 	"time"
 )
 
-// The states of a tool server that are looked at here.
-const (
-	connecting = "pending"
-	refused    = "failed"
-	noLogin    = "needs-auth"
-)
-
 // lacking asks the client about its tool servers. It returns a line for each one whose tools are missing, and whether
 // one of them is being connected.
 func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err error) {
@@ -24,13 +17,13 @@ func (c *Client) lacking(ctx context.Context) (missing []string, waits bool, err
 	}
 	for _, o := range body.Objects("mcpServers") {
 		switch name, status := clipped(o.Text("name")), o.Text("status"); {
-		case status == connecting:
+		case status == "pending":
 			waits = true
 			missing = append(missing, "tool server "+name+" is still being connected: the model does not have its tools yet")
 		case name == prefixServer: // it has no tools
-		case status == refused:
+		case status == "failed":
 			missing = append(missing, strings.TrimSuffix("tool server "+name+" could not be connected: "+clipped(firstLine(o.Text("error"))), ": "))
-		case status == noLogin:
+		case status == "needs-auth":
 			missing = append(missing, "tool server "+name+" needs a login: start the client yourself and use /mcp")
 		}
 	}

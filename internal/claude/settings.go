@@ -115,30 +115,19 @@ func denyOnly(hook string) command {
 }
 
 func settings(ask []string, hooks map[string]command, confined bool, prefix string) ([]byte, error) {
-	type sandbox struct {
-		Enabled bool `json:"enabled"`
-	}
-	type matcher struct {
-		Hooks []command `json:"hooks"`
-	}
-	var s struct {
-		Permissions struct {
-			Ask []string `json:"ask"`
-		} `json:"permissions"`
-		DisableAllHooks bool                 `json:"disableAllHooks"`
-		Hooks           map[string][]matcher `json:"hooks,omitempty"`
-		Sandbox         *sandbox             `json:"sandbox,omitempty"`
-		Env             map[string]string    `json:"env,omitempty"` // over that of the user's and the project's settings
-	}
-	s.Permissions.Ask, s.DisableAllHooks, s.Hooks = ask, len(hooks) == 0, map[string][]matcher{}
-	for event, c := range hooks {
-		s.Hooks[event] = []matcher{{Hooks: []command{c}}}
+	s := map[string]any{"permissions": map[string]any{"ask": ask}, "disableAllHooks": len(hooks) == 0}
+	if len(hooks) > 0 {
+		events := map[string]any{}
+		for event, c := range hooks {
+			events[event] = []any{map[string]any{"hooks": []command{c}}}
+		}
+		s["hooks"] = events
 	}
 	if confined {
-		s.Sandbox = &sandbox{}
+		s["sandbox"] = map[string]any{"enabled": false}
 	}
 	if prefix != "" {
-		s.Env = map[string]string{prefixVar: prefix}
+		s["env"] = map[string]string{prefixVar: prefix} // over that of the user's and the project's settings
 	}
 	return jsonobj.Marshal(s)
 }

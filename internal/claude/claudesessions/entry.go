@@ -156,7 +156,7 @@ func keyOf(dir string, names []string) string {
 	var at int64
 	for _, name := range names {
 		path := filepath.Join(dir, name)
-		if m := modified(path); m != 0 && (newest == "" || m > at) {
+		if m := modified(path); m > at {
 			newest, at = path, m
 		}
 	}

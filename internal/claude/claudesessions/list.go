@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"waggle/spawn"
 )
 
 // maxFiles bounds the files of a registry that are read. Dead sessions leave theirs, so there may
@@ -35,7 +37,7 @@ func List(dir string) (entries []Entry, problems []error) {
 			}
 		}
 		if err != nil {
-			if !gone(pid) {
+			if _, look := spawn.Identify(pid); !errors.Is(look, spawn.ErrGone) { // of one that has ended nothing is said
 				problems = append(problems, err)
 			}
 			continue
@@ -80,4 +82,13 @@ func registry(dir string) ([]int, map[int][]string, error) {
 	}
 	slices.Sort(pids)
 	return pids, keys, err
+}
+
+// modified is the time of a regular file in nanoseconds, 0 for anything else.
+func modified(path string) int64 {
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.Mode().IsRegular() {
+		return 0
+	}
+	return fi.ModTime().UnixNano()
 }
