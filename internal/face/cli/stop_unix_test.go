@@ -302,7 +302,7 @@ const gentle = 2 * time.Second
 
 // check compares one end with the expected one, with the journal, the process table,
 // and the time that it may take.
-// slow is the longest run of a program that does nothing meanwhile (testenv.Slowest).
+// slow is the longest run of a program that does nothing meanwhile (slowestRun).
 func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took, grace, slow time.Duration) {
 	s.t.Helper()
 	fail := func(format string, args ...any) {
@@ -423,7 +423,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 		said string
 	}
 	results := make([]result, len(s.kinds))
-	slowest := testenv.Slowest()
+	slowest := slowestRun()
 	var wg sync.WaitGroup
 	for i, k := range s.kinds {
 		wg.Go(func() {
@@ -507,7 +507,7 @@ func TestStubbornDown(t *testing.T) { eachStubbornTeam(t, (*stubbornTeam).down) 
 
 func (s *stubbornTeam) down(grace time.Duration) {
 	s.t.Helper()
-	began, slowest := time.Now(), testenv.Slowest()
+	began, slowest := time.Now(), slowestRun()
 	out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
 	took, slow := time.Since(began), slowest()
 	var d process.DownResult
@@ -523,4 +523,29 @@ func (s *stubbornTeam) down(grace time.Duration) {
 	}
 	s.cleaned()
 	testenv.Measured(s.t, "a team of %d kinds ended with a grace of %s: after %s, no process left", len(s.kinds), grace, took.Round(10*time.Millisecond))
+}
+
+// slowestRun measures from now on how long this machine takes to run a program that does
+// nothing, over and over. The result ends that and returns the longest run: a few
+// milliseconds on a machine with time to spare, much more on one without.
+func slowestRun() (end func() time.Duration) {
+	stop, worst := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		longest := time.Duration(0)
+		for {
+			began := time.Now()
+			_ = exec.Command("true").Run()
+			longest = max(longest, time.Since(began))
+			select {
+			case <-stop:
+				worst <- longest
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(stop)
+		return <-worst
+	}
 }
