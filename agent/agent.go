@@ -140,9 +140,9 @@ const TailSize = 4 << 10
 
 // Decision is what was decided of a call.
 type Decision struct {
-	Allowed bool
-	Reason  string // the words of the one who decided
-	By      string // operator, rules, leader, system
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason"` // the words of the one who decided
+	By      string `json:"by"`     // operator, rules, leader, system
 }
 
 // Outcome is the answer and, when the call ran, what it did.

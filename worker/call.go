@@ -72,7 +72,7 @@ func called(ctx context.Context, err error) error {
 
 var noTurn = &transport.CallError{Code: transport.CodeRefused, Why: "no turn of this member runs: there is nothing to ask or say for"}
 
-// CallDecision is what the calls ask, plan and network return.
+// CallDecision is what the call ask returns; the calls plan and network return an agent.Decision.
 type CallDecision struct {
 	Allowed bool               `json:"allowed"`
 	ID      protocol.RequestID `json:"id,omitempty"`
@@ -158,8 +158,7 @@ func (h host) callPlan(ctx context.Context, a transport.Args) (any, error) {
 	if a.Err != nil || plan == "" {
 		return nil, a.Bad("plan wants the plan's text")
 	}
-	got, err := h.Plan(ctx, plan)
-	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+	return h.Plan(ctx, plan)
 }
 
 func (h host) callNetwork(ctx context.Context, a transport.Args) (any, error) {
@@ -167,8 +166,7 @@ func (h host) callNetwork(ctx context.Context, a transport.Args) (any, error) {
 	if a.Err != nil || to == "" {
 		return nil, a.Bad("network wants a host")
 	}
-	got, err := h.Network(ctx, to, reason)
-	return CallDecision{Allowed: got.Allowed, Reason: got.Reason, By: got.By}, err
+	return h.Network(ctx, to, reason)
 }
 
 func (h host) callSay(ctx context.Context, a transport.Args) (any, error) {

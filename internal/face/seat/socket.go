@@ -75,10 +75,6 @@ func (s *socket) Progress(ctx context.Context, phase, message string) error {
 	return s.call(ctx, "progress", map[string]any{"phase": phase, "message": message}, nil)
 }
 
-func decision(v worker.CallDecision) agent.Decision {
-	return agent.Decision{Allowed: v.Allowed, Reason: v.Reason, By: v.By}
-}
-
 // Ask implements mcp.Seat.
 func (s *socket) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 	var v worker.CallDecision
@@ -86,7 +82,7 @@ func (s *socket) Ask(ctx context.Context, c agent.Call) (agent.Claim, error) {
 	if err != nil || !v.Allowed {
 		return agent.Claim{Decision: agent.Decision{Reason: v.Reason, By: v.By}}, err
 	}
-	return agent.Granted(decision(v), v.ID, v.Input, func(ctx context.Context, r agent.Ran) error {
+	return agent.Granted(agent.Decision{Reason: v.Reason, By: v.By}, v.ID, v.Input, func(ctx context.Context, r agent.Ran) error {
 		return s.call(ctx, "done", map[string]any{"id": v.ID, "failed": r.Failed, "exit_code": r.ExitCode, "tail": r.Tail, "error": r.Err}, nil)
 	}), nil
 }
@@ -117,17 +113,15 @@ func (s *socket) Question(ctx context.Context, q agent.Question) (agent.Answers,
 }
 
 // Plan implements mcp.Seat.
-func (s *socket) Plan(ctx context.Context, plan string) (agent.Decision, error) {
-	var v worker.CallDecision
-	err := s.call(ctx, "plan", map[string]any{"plan": plan}, &v)
-	return decision(v), err
+func (s *socket) Plan(ctx context.Context, plan string) (d agent.Decision, err error) {
+	err = s.call(ctx, "plan", map[string]any{"plan": plan}, &d)
+	return d, err
 }
 
 // Network implements mcp.Seat.
-func (s *socket) Network(ctx context.Context, host, reason string) (agent.Decision, error) {
-	var v worker.CallDecision
-	err := s.call(ctx, "network", map[string]any{"host": host, "reason": reason}, &v)
-	return decision(v), err
+func (s *socket) Network(ctx context.Context, host, reason string) (d agent.Decision, err error) {
+	err = s.call(ctx, "network", map[string]any{"host": host, "reason": reason}, &d)
+	return d, err
 }
 
 // Check implements mcp.Seat: it returns messages that came during the turn.
