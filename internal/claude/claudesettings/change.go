@@ -43,7 +43,7 @@ func (c *Change) Diff() string {
 		return ""
 	}
 	from, to := c.Path, c.Path
-	if !c.exists {
+	if !c.Exists {
 		from = os.DevNull
 	}
 	if c.How == Deleted {
@@ -59,14 +59,14 @@ func (s Store) Install(path, program string) (*Change, error) {
 		return nil, err
 	}
 	recorded, before := r.before()
-	next := &Record{V: 1, Client: s.Client, Path: p.Real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.exists, MadeDir: p.noDir}
+	next := &Record{V: 1, Client: s.Client, Path: p.Real, Program: program, InstalledAt: s.Now().UTC(), Existed: p.Exists, MadeDir: p.noDir}
 	if r != nil {
 		if f, err := s.Client.parse(p.data); err == nil && f.has(s.Client.Events()[0].Name, recorded) {
 			next.InstalledAt = r.InstalledAt
 		}
 	}
 	base := p.data
-	if r != nil && p.exists && bytes.Equal(p.data, r.Written) {
+	if r != nil && p.Exists && bytes.Equal(p.data, r.Written) {
 		base, next.Existed, next.MadeDir = r.Original, r.Existed, r.MadeDir
 	}
 	c := &Change{place: *p, How: Installed, earlier: r, record: next}
@@ -77,7 +77,7 @@ func (s Store) Install(path, program string) (*Change, error) {
 		return nil, unreadable(path, err)
 	}
 	next.Written = c.After
-	if p.exists && bytes.Equal(c.After, p.data) {
+	if p.Exists && bytes.Equal(c.After, p.data) {
 		c.How, c.record = Unchanged, r
 		return c, nil
 	}
@@ -95,7 +95,7 @@ func (s Store) Uninstall(path string) (*Change, error) {
 	}
 	c := &Change{place: *p, How: Removed, earlier: r}
 	switch {
-	case !p.exists:
+	case !p.Exists:
 		c.How = Unchanged
 		return c, nil
 	case r != nil && bytes.Equal(p.data, r.Written) && r.Existed:
@@ -149,7 +149,7 @@ func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 	if err != nil {
 		return err
 	}
-	if now.Real != c.Real || now.exists != c.exists || !bytes.Equal(now.data, c.data) {
+	if now.Real != c.Real || now.Exists != c.Exists || !bytes.Equal(now.data, c.data) {
 		return changed(c.Path)
 	}
 	if c.How == Unchanged {
@@ -192,7 +192,7 @@ func (c *Change) publish(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		if v.Exists() != c.exists || !bytes.Equal(have, c.data) {
+		if v.Exists() != c.Exists || !bytes.Equal(have, c.data) {
 			return nil, changed(c.Path)
 		}
 		return []atomicfile.Splice{{Delete: v.Size(), Insert: c.After}}, nil

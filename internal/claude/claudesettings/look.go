@@ -10,9 +10,7 @@ import (
 
 // Look is what a settings file has of ours.
 type Look struct {
-	Path    string
-	Real    string
-	Exists  bool
+	place
 	Entries []Entry   // all hooks of the file
 	Missing []string  // events without an entry of ours
 	Since   time.Time // of the install; zero when the store has no record of one
@@ -35,7 +33,7 @@ func (s Store) Look(path string) (*Look, error) {
 		return nil, unreadable(path, err)
 	}
 	recorded, _ := r.before()
-	l := &Look{Path: path, Real: p.Real, Exists: p.exists, Entries: f.entries(recorded), Installed: f.has(s.Client.Events()[0].Name, recorded)}
+	l := &Look{place: *p, Entries: f.entries(recorded), Installed: f.has(s.Client.Events()[0].Name, recorded)}
 	if r != nil {
 		l.Since = r.InstalledAt
 	}

@@ -32,7 +32,7 @@ var ErrChanged = errors.New("changed since it was shown")
 type place struct {
 	Path   string // as it was named
 	Real   string // behind all links
-	exists bool
+	Exists bool
 	noDir  bool // its directory does not exist, but the one above it does
 	info   fs.FileInfo
 	data   []byte // what it holds; nil when there is none
@@ -95,7 +95,7 @@ func find(path string) (*place, error) {
 	if err != nil {
 		return nil, &RefusedError{path, "cannot be read: " + err.Error(), "", err}
 	}
-	p.exists = true
+	p.Exists = true
 	p.info, err = os.Lstat(p.Real)
 	return p, err
 }
@@ -110,7 +110,7 @@ func (p *place) writable() error {
 	if fi, err := os.Stat(dir); err == nil && fi.Mode().Perm()&0o200 == 0 {
 		return &RefusedError{p.Path, "lies in a directory that is read-only (" + dir + ")", "chmod u+w " + quote(dir) + ", or write the entries where the file is generated", fs.ErrPermission}
 	}
-	if !p.exists {
+	if !p.Exists {
 		return nil
 	}
 	next := "chmod u+w " + quote(p.Real) + ", or, when another program generates it, add the entries of waggle hooks show there"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waggle/internal/cut"
+	"waggle/internal/pattern"
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
@@ -18,16 +19,13 @@ type ID string
 // ParseID checks a session id: 1 to 64 letters, digits, "-" and "_", the first a
 // letter or a digit.
 func ParseID(s string) (ID, error) {
-	ok := s != "" && len(s) <= 64 && s[0] != '-' && s[0] != '_'
-	for i := 0; ok && i < len(s); i++ {
-		c := s[i]
-		ok = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
-	}
-	if !ok {
+	if !plainID().MatchString(s) {
 		return "", fmt.Errorf("session id %.80q is not 1 to 64 letters, digits, - and _", s)
 	}
 	return ID(s), nil
 }
+
+var plainID = pattern.New(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
 // Record kinds of a session's journal.
 const (
