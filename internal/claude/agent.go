@@ -140,7 +140,10 @@ var (
 )
 
 // Display implements agent.Displayed: the client is an interactive one, in the member's pane.
-func (a *Agent) Display(d agent.Display) { a.pane = newInPane(&a.member, d) }
+func (a *Agent) Display(d agent.Display) {
+	a.pane = &inPane{member: &a.member, show: d, changed: make(chan struct{})}
+	a.want() // the pane shows the client from the beginning
+}
 
 // Starts implements agent.Starter. A headless client wants a turn when it asks while none runs: what it has in
 // the background has ended, and it goes on.

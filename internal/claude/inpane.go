@@ -23,11 +23,6 @@ type inPane struct {
 	failed  int // clients in a row that ended before they were ready
 }
 
-func newInPane(m *member, show agent.Display) *inPane {
-	m.want() // the pane shows the client from the beginning
-	return &inPane{member: m, show: show, changed: make(chan struct{})}
-}
-
 func (p *inPane) change(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

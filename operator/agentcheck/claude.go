@@ -31,7 +31,7 @@ type claudeCode struct {
 	self, aside string // the program of waggle, which can be broken, and a copy of it
 
 	mu    sync.Mutex
-	parts map[string]modelserver.Next // by the words that tell the conversations apart
+	parts map[string][]modelserver.Turn // by the words that tell the conversations apart
 }
 
 // apiKey is a key that no service knows.
@@ -39,7 +39,7 @@ const apiKey = "sk-ant-check-waggle-agentcheck-00000000000000000000"
 
 // newClient makes a driver one of the client.
 func newClient(op operator.Operator, o Options, driver *Driver) (err error) {
-	d := &claudeCode{spec: o.Member.Spec, pane: teamfile.InPane(o.Backend), parts: map[string]modelserver.Next{}}
+	d := &claudeCode{spec: o.Member.Spec, pane: teamfile.InPane(o.Backend), parts: map[string][]modelserver.Turn{}}
 	if d.server, err = modelserver.Start(d.next, nil); err != nil {
 		return err
 	}
@@ -188,15 +188,9 @@ func (d *claudeCode) version(ctx context.Context) (string, error) {
 // cast has the model say the acts to the member's conversation, which its task tells apart.
 func (d *claudeCode) cast(_ context.Context, name protocol.MemberName, acts []Act) (Role, error) {
 	part := "(check of " + string(name) + ")"
-	turns := append(turnsOf(acts), modelserver.Say("did what the check says"))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.parts[part] = func(r modelserver.Request) modelserver.Turn {
-		if n := r.Since(part); n < len(turns) {
-			return turns[n]
-		}
-		return modelserver.Say("nothing is left to do")
-	}
+	d.parts[part] = append(turnsOf(acts), modelserver.Say("did what the check says"))
 	return Role{Spec: d.spec, Instructions: Script(acts) + part, Heard: func() string { return d.heard(part) }, Break: d.breakHook}, nil
 }
 
@@ -224,9 +218,12 @@ func turnsOf(acts []Act) (turns []modelserver.Turn) {
 func (d *claudeCode) next(r modelserver.Request) modelserver.Turn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for part, next := range d.parts {
-		if r.Since(part) >= 0 {
-			return next(r)
+	for part, turns := range d.parts {
+		switch n := r.Since(part); {
+		case n >= len(turns):
+			return modelserver.Say("nothing is left to do")
+		case n >= 0:
+			return turns[n]
 		}
 	}
 	return modelserver.Say("there is no task yet")

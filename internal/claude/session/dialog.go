@@ -52,6 +52,3 @@ func (d *dialog) gone() bool {
 	}
 	return true
 }
-
-// since is how long the dialog has been closed.
-func (d *dialog) since(now time.Time) time.Duration { return now.Sub(d.left) }

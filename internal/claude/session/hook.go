@@ -157,6 +157,9 @@ func (h Hook) began(ctx context.Context, e Event) error {
 	})
 }
 
+// shells are the programs that clients start hook commands with.
+var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true, "fish": true, "busybox": true}
+
 // starter is the nearest process above the hook that is no shell.
 func (h Hook) starter() spawn.Identity {
 	above, _ := h.Live.Ancestors(h.Self.PID)
@@ -243,7 +246,10 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	if form == FormPlan {
 		a.Plan = jsontext.TextAt(e.Input, "plan")
 	}
-	rules := h.policy()
+	var rules *policy.Policy // nil: there are none
+	if h.Rules != nil {
+		rules = h.Rules()
+	}
 	a.Paths = h.paths(a, rules)
 	id, why := h.process(s, e)
 	b := Asked{Client: h.Client, Key: k, Digest: record.DigestOf(uidOf(e.Session), k, a), Ask: a, Form: form, Hook: h.Self, Session: id, Why: why,
@@ -269,14 +275,6 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 		return req, errors.New("the request is not in the journal that it was written to")
 	}
 	return req, nil
-}
-
-// policy is the user's rules; nil: there are none.
-func (h Hook) policy() *policy.Policy {
-	if h.Rules == nil {
-		return nil
-	}
-	return h.Rules()
 }
 
 // paths are the resolved paths by which the call is judged; they are recorded, so that a later
@@ -328,13 +326,11 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		defer timer.Stop()
 		late = timer.C
 	}
+	open := h.dialog(r)
 	var changed chan fsnotify.Event
 	if watch != nil {
 		changed = watch.Events
-	}
-	open := h.dialog(r)
-	if watch != nil && open.file != "" {
-		_ = watch.Add(open.file) // the tick looks too
+		_ = watch.Add(open.file) // it may be "": the tick looks too
 	}
 	sure := time.NewTimer(time.Hour)
 	sure.Stop()
@@ -352,7 +348,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		}
 		h.waiting(s)
 		if open.gone() {
-			if open.since(h.Store.Now()) >= sureAfter {
+			if h.Store.Now().Sub(open.left) >= sureAfter {
 				// The next event tells what was answered there (evidence.go).
 				return h.close(ctx, s, Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", InDialog: true, Unsaid: true})
 			}
