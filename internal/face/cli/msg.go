@@ -113,11 +113,7 @@ func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) err
 			return app.Output{}, broken
 		}
 		msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
-		x := app.Output{Doc: view.Messages(msgs, broken), Page: view.MessagesPage(msgs, a.Clock())}
-		if len(msgs) == 0 {
-			x.None = "no such messages"
-		}
-		return x, broken
+		return app.Output{Doc: view.Messages(msgs, broken), Page: view.MessagesPage(msgs, a.Clock()), None: "no such messages"}, broken
 	})
 }
 

@@ -59,11 +59,7 @@ terminal with control characters as codes. --json: {"artifacts":[{"member","kind
 					return app.Output{}, err
 				}
 				a.Notes(problems)
-				x := app.Output{Doc: map[string]any{"artifacts": rows}, Page: view.ArtifactsPage(rows, a.Now())}
-				if len(rows) == 0 {
-					x.None = "no member has left a file"
-				}
-				return x, nil
+				return app.Output{Doc: map[string]any{"artifacts": rows}, Page: view.ArtifactsPage(rows, a.Now()), None: "no member has left a file"}, nil
 			})
 		},
 	}

@@ -38,7 +38,7 @@ func AuditPage(es []operator.AuditEvent, now time.Time) (p page.Page) {
 	for _, e := range es {
 		t.Rows = append(t.Rows, []string{page.Moment(e.Asked, now), cmp.Or(e.Handle, e.ID), e.Member, e.Decision, e.Outcome, strings.TrimPrefix(decidedBy(e)+"; ", "; ") + askedFor(e)})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 

@@ -62,7 +62,7 @@ func MessagesPage(ms []mail.StoredMessage, now time.Time) (p page.Page) {
 		}
 		t.Rows = append(t.Rows, []string{shortOf(m.MsgID, ids), m.From, m.To, string(m.State), timeSaid(m.Since, now), waits, cmp.Or(m.Entry.Summary, m.Entry.Kind)})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 

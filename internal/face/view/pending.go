@@ -179,7 +179,7 @@ func PlanPage(qs []decide.Request, now time.Time) (p page.Page) {
 		first, _, _ := strings.Cut(q.Plan, "\n")
 		t.Rows = append(t.Rows, []string{RequestID(q), q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], page.Age(q.Asked.Time, now), status, first})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 

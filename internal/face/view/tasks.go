@@ -286,7 +286,7 @@ func ArtifactsPage(rows []board.ArtifactRow, now time.Time) (p page.Page) {
 	for _, r := range rows {
 		t.Rows = append(t.Rows, []string{string(r.Member), r.Kind, Size(r.Size), page.Since(r.Modified, now), r.Path})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 

@@ -16,7 +16,7 @@ import (
 type Output struct {
 	Doc  any
 	Page page.Page
-	None string // what is said on stderr instead of the page, where there is nothing to list
+	None string // what is said on stderr where the page is empty; "": nothing
 	Talk string // said on stderr below the page
 	// Colors are the colours of members whom tables name; nil: they have none.
 	Colors func() map[string]string
@@ -70,7 +70,7 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 		case x.Doc == nil:
 		case a.Flags.JSON:
 			documents = append(documents, ofTeam{name, a.Told(x.Doc)})
-		case x.None != "":
+		case x.None != "" && len(x.Page) == 0:
 			a.Talk("%s in team %s", x.None, name)
 		default:
 			if shown++; shown > 1 {
@@ -95,6 +95,17 @@ func (a *App) EachTeam(ctx context.Context, pick func(context.Context) (operator
 		return exit
 	}
 	return nil
+}
+
+// ShowEach is EachTeam for what read returns whole or not at all; show makes a document and a page of it.
+func ShowEach[T any](ctx context.Context, a *App, pick func(context.Context) (operator.Operator, protocol.TeamName, error), read func(operator.Operator, protocol.TeamName) (T, error), show func(T) Output) error {
+	return a.EachTeam(ctx, pick, func(op operator.Operator, name protocol.TeamName) (Output, error) {
+		v, err := read(op, name)
+		if err != nil {
+			return Output{}, err
+		}
+		return show(v), nil
+	})
 }
 
 // answer shows the answer of one team, of several below its name, which some pages begin with.

@@ -132,11 +132,7 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 				if r == nil {
 					return app.Output{}, broken
 				}
-				x := app.Output{Doc: view.Audit(r.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock())}
-				if len(es) == 0 {
-					x.None = "no such call is on record"
-				}
-				return x, broken
+				return app.Output{Doc: view.Audit(r.ID(), string(r.Team), es, broken), Page: view.AuditPage(es, a.Clock()), None: "no such call is on record"}, broken
 			})
 		},
 	}

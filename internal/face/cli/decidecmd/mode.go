@@ -10,7 +10,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
-	"waggle/protocol"
 )
 
 func Mode(a *app.App) *cobra.Command {
@@ -32,12 +31,8 @@ plan still needs it. --json: {"team","version","changed","members":[{"name","sta
 		ValidArgsFunction: a.CompleteModes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-					v, err := decide.Of(op).Policy(cmd.Context(), name, "")
-					if err != nil {
-						return app.Output{}, err
-					}
-					return app.Output{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}, nil
+				return showPolicy(cmd.Context(), a, "", func(v *decide.PolicyView) app.Output {
+					return app.Output{Doc: policyview.Mode(v), Page: policyview.ModePage(v)}
 				})
 			}
 			op, name, err := a.Team()

@@ -35,17 +35,11 @@ asked for as a whole are one "host", joined by commas.`,
 }
 
 func netPending(ctx context.Context, a *app.App) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-		ns, err := decide.Of(op).NetPending(ctx, name)
-		if err != nil {
-			return app.Output{}, err
-		}
-		x := app.Output{Doc: map[string]any{"pending": ns}, Page: policyview.NetPendingPage(ns, a.Now()),
+	return app.ShowEach(ctx, a, a.TeamRead, func(op operator.Operator, name protocol.TeamName) ([]decide.NetRequest, error) {
+		return decide.Of(op).NetPending(ctx, name)
+	}, func(ns []decide.NetRequest) app.Output {
+		return app.Output{Doc: map[string]any{"pending": ns}, Page: policyview.NetPendingPage(ns, a.Now()), None: "no member asks for a host",
 			Talk: app.Faint("next:") + " waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON"}
-		if len(ns) == 0 {
-			x.None = "no member asks for a host"
-		}
-		return x, nil
 	})
 }
 
@@ -67,16 +61,8 @@ the row names them.
 			if err := asMember(cmd.Context(), a, args); err != nil {
 				return err
 			}
-			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-				v, err := decide.Of(op).Policy(cmd.Context(), name, a.Flags.As)
-				if err != nil {
-					return app.Output{}, err
-				}
-				x := app.Output{Doc: map[string]any{"hosts": v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock())}
-				if len(v.Hosts) == 0 {
-					x.None = "no answer about a host stands"
-				}
-				return x, nil
+			return showPolicy(cmd.Context(), a, a.Flags.As, func(v *decide.PolicyView) app.Output {
+				return app.Output{Doc: map[string]any{"hosts": v.Hosts}, Page: policyview.GrantPage(v.Hosts, a.Clock()), None: "no answer about a host stands"}
 			})
 		},
 	}

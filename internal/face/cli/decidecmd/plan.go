@@ -45,16 +45,10 @@ func planListCmd(a *app.App) *cobra.Command {
 }
 
 func planList(ctx context.Context, a *app.App, all bool) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-		qs, err := decide.Of(op).Plans(ctx, name, all)
-		if err != nil {
-			return app.Output{}, err
-		}
-		x := app.Output{Doc: map[string]any{"plans": qs}, Page: view.PlanPage(qs, a.Now())}
-		if len(qs) == 0 {
-			x.None = "no plan waits for you"
-		}
-		return x, nil
+	return app.ShowEach(ctx, a, a.TeamRead, func(op operator.Operator, name protocol.TeamName) ([]decide.Request, error) {
+		return decide.Of(op).Plans(ctx, name, all)
+	}, func(qs []decide.Request) app.Output {
+		return app.Output{Doc: map[string]any{"plans": qs}, Page: view.PlanPage(qs, a.Now()), None: "no plan waits for you"}
 	})
 }
 

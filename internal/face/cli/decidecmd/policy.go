@@ -64,13 +64,16 @@ func asMember(ctx context.Context, a *app.App, args []string) error {
 }
 
 func policyList(ctx context.Context, a *app.App) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-		v, err := decide.Of(op).Policy(ctx, name, a.Flags.As)
-		if err != nil {
-			return app.Output{}, err
-		}
-		return app.Output{Doc: v, Page: policyview.PolicyPage(v, a.Clock())}, nil
+	return showPolicy(ctx, a, a.Flags.As, func(v *decide.PolicyView) app.Output {
+		return app.Output{Doc: v, Page: policyview.PolicyPage(v, a.Clock())}
 	})
+}
+
+// showPolicy shows a part of the policy, with a member of what applies to that one.
+func showPolicy(ctx context.Context, a *app.App, as string, show func(*decide.PolicyView) app.Output) error {
+	return app.ShowEach(ctx, a, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (*decide.PolicyView, error) {
+		return decide.Of(op).Policy(ctx, name, as)
+	}, show)
 }
 
 func policyAddCmd(a *app.App) *cobra.Command {
@@ -240,12 +243,10 @@ command finds NAME in all teams.
 
 // judge shows the policy's verdict on a call, in the named directory, the member's, or this one.
 func (f *judging) judge(ctx context.Context, a *app.App, call string, every bool) error {
-	return a.EachTeam(ctx, f.team(a), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-		j, err := f.judged(ctx, op, name, call)
-		if err != nil {
-			return app.Output{}, err
-		}
-		return app.Output{Doc: j, Page: policyview.JudgedPage(j, every)}, nil
+	return app.ShowEach(ctx, a, f.team(a), func(op operator.Operator, name protocol.TeamName) (*decide.Judged, error) {
+		return f.judged(ctx, op, name, call)
+	}, func(j *decide.Judged) app.Output {
+		return app.Output{Doc: j, Page: policyview.JudgedPage(j, every)}
 	})
 }
 
@@ -288,12 +289,10 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 
 // explain shows what decided a past call.
 func explain(ctx context.Context, a *app.App, id string) error {
-	return a.EachTeam(ctx, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
-		e, err := decide.Of(op).Explain(ctx, name, id)
-		if err != nil {
-			return app.Output{}, err
-		}
-		return app.Output{Doc: e, Page: policyview.ExplainedPage(e, a.Clock())}, nil
+	return app.ShowEach(ctx, a, a.TeamRead, func(op operator.Operator, name protocol.TeamName) (*decide.Explained, error) {
+		return decide.Of(op).Explain(ctx, name, id)
+	}, func(e *decide.Explained) app.Output {
+		return app.Output{Doc: e, Page: policyview.ExplainedPage(e, a.Clock())}
 	})
 }
 
@@ -314,10 +313,7 @@ rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope
 				if err != nil {
 					return app.Output{}, err
 				}
-				x := app.Output{Doc: map[string]any{"suggestions": ss}}
-				if len(ss) == 0 {
-					x.None = "nothing to suggest: no call of low or medium risk was approved twice"
-				}
+				x := app.Output{Doc: map[string]any{"suggestions": ss}, None: "nothing to suggest: no call of low or medium risk was approved twice"}
 				for _, s := range ss {
 					x.Page = append(x.Page, suggestion(a, s, name)...)
 				}

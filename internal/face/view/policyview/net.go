@@ -17,7 +17,7 @@ func NetPendingPage(ns []decide.NetRequest, now time.Time) (p page.Page) {
 	for _, n := range ns {
 		t.Rows = append(t.Rows, []string{n.Handles[0], n.Member, strconv.Itoa(len(n.IDs)), page.Age(n.Asked.Time, now), n.Status, enforcedWord(n.Sandbox), strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 
@@ -27,7 +27,7 @@ func GrantPage(gs []decide.GrantView, now time.Time) (p page.Page) {
 	for _, g := range gs {
 		t.Rows = append(t.Rows, []string{g.Effect, g.Scope, cmp.Or(g.By, "unknown"), grantWord(g), untilOr(page.At(g.Expires), now, "as long as the member"), g.Shown})
 	}
-	p.Table(t)
+	p.Rows(t)
 	return p
 }
 
