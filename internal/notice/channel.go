@@ -56,14 +56,12 @@ func of(team string, waits []Wait, count int, do string) Notice {
 func (n Notice) line() string { return n.Title + " (" + n.Body + ")" }
 
 // Channel is one way to reach a person. It is used from one goroutine.
-type Channel interface {
-	// Name is the channel's name in waggle notify.
-	Name() string
-	// Missing says why it cannot be used here; nil: it can.
-	Missing() error
-	Show(ctx context.Context, n Notice) error
+type Channel struct {
+	Name    string // in waggle notify
+	Missing error  // why it cannot be used here; nil: it can
+	Show    func(ctx context.Context, n Notice) error
 	// Withdraw takes back the notice of a team, as far as the channel can.
-	Withdraw(ctx context.Context, team string) error
+	Withdraw func(ctx context.Context, team string) error
 }
 
 // Test shows a notice of a test.
@@ -86,43 +84,29 @@ type Place struct {
 // Channels are all channels of a place, also those that are missing there. Where tmux rings the pane, the terminal
 // does not.
 func Channels(p Place) []Channel {
-	t, x := Terminal(p).(*tty), Tmux(p)
-	if t.err == nil && x.Missing() == nil {
-		t.err = errors.New("tmux rings its bell")
+	t, x := Terminal(p), Tmux(p)
+	if t.Missing == nil && x.Missing == nil {
+		t.Missing = errors.New("tmux rings its bell")
 	}
 	return []Channel{t, x, Desktop(p)}
 }
 
 // Here are the channels that can be used.
 func Here(cs ...Channel) []Channel {
-	return slices.DeleteFunc(slices.Clone(cs), func(c Channel) bool { return c.Missing() != nil })
+	return slices.DeleteFunc(slices.Clone(cs), func(c Channel) bool { return c.Missing != nil })
 }
 
-// Terminal is a bell and, where the terminal knows one, a notification by OSC 9 or OSC 777.
+// Terminal is a bell and, where the terminal knows one, a notification by OSC 9 or OSC 777. No terminal takes that back.
 func Terminal(p Place) Channel {
-	t := &tty{w: p.Terminal, env: p.Env}
-	if t.w == nil {
-		t.err = errors.New("stderr is no terminal")
+	t := Channel{Name: "terminal", Withdraw: func(context.Context, string) error { return nil }, Show: func(_ context.Context, n Notice) error {
+		_, err := io.WriteString(p.Terminal, osc(p.Env, n)+"\a")
+		return err
+	}}
+	if p.Terminal == nil {
+		t.Missing = errors.New("stderr is no terminal")
 	}
 	return t
 }
-
-type tty struct {
-	w   io.Writer
-	env []string
-	err error
-}
-
-func (*tty) Name() string     { return "terminal" }
-func (t *tty) Missing() error { return t.err }
-
-func (t *tty) Show(_ context.Context, n Notice) error {
-	_, err := io.WriteString(t.w, osc(t.env, n)+"\a")
-	return err
-}
-
-// Withdraw does nothing: no terminal takes a notification back.
-func (*tty) Withdraw(context.Context, string) error { return nil }
 
 // osc is the notification for a terminal that knows one; those that do not know OSC 9 drop it. Multiplexers get none:
 // tmux has a channel of its own, and screen would print it.
@@ -145,66 +129,53 @@ func Tmux(p Place) Channel {
 	if _, _, in := terminal.InTmux(p.Env); !in {
 		err = errors.New("this was not started in a pane of tmux")
 	}
-	t := &tmux{err: err}
+	var bell *terminal.TmuxBell
 	if err == nil {
-		t.bell, t.err = terminal.NewTmuxBell(program, p.Env, p.Shown)
+		bell, err = terminal.NewTmuxBell(program, p.Env, p.Shown)
 	}
-	return t
+	return Channel{Name: "tmux", Missing: err, Withdraw: bell.Quiet,
+		Show: func(ctx context.Context, n Notice) error { return bell.Ring(ctx, n.Team, n.line()) }}
 }
-
-type tmux struct {
-	bell *terminal.TmuxBell
-	err  error
-}
-
-func (*tmux) Name() string                               { return "tmux" }
-func (t *tmux) Missing() error                           { return t.err }
-func (t *tmux) Show(ctx context.Context, n Notice) error { return t.bell.Ring(ctx, n.Team, n.line()) }
-
-func (t *tmux) Withdraw(ctx context.Context, team string) error { return t.bell.Quiet(ctx, team) }
 
 // Desktop is notify-send on Linux and osascript on macOS.
 func Desktop(p Place) Channel {
 	d := &desktop{env: p.Env, shown: map[string]string{}}
+	var err error
 	switch runtime.GOOS {
 	case "linux":
-		d.program, d.err = spawn.LookPath("notify-send", p.Env)
+		d.program, err = spawn.LookPath("notify-send", p.Env)
 		bus := spawn.Getenv(p.Env, "DBUS_SESSION_BUS_ADDRESS") != ""
 		if dir := spawn.Getenv(p.Env, "XDG_RUNTIME_DIR"); !bus && filepath.IsAbs(dir) {
-			_, err := os.Stat(filepath.Join(dir, "bus"))
-			bus = err == nil
+			_, none := os.Stat(filepath.Join(dir, "bus"))
+			bus = none == nil
 		}
 		switch {
 		case spawn.Getenv(p.Env, "DISPLAY") == "" && spawn.Getenv(p.Env, "WAYLAND_DISPLAY") == "":
-			d.err = errors.New("neither DISPLAY nor WAYLAND_DISPLAY is set")
+			err = errors.New("neither DISPLAY nor WAYLAND_DISPLAY is set")
 		case !bus:
-			d.err = errors.New("there is no session bus")
+			err = errors.New("there is no session bus")
 		}
 	case "darwin":
-		d.program, d.err = spawn.LookPath("osascript", p.Env)
+		d.program, err = spawn.LookPath("osascript", p.Env)
 		if spawn.Getenv(p.Env, "__CFBundleIdentifier") == "" || spawn.Getenv(p.Env, "SSH_CONNECTION") != "" {
-			d.err = errors.New("this was not started from a program on the desktop")
+			err = errors.New("this was not started from a program on the desktop")
 		}
 	default:
-		d.err = fmt.Errorf("waggle knows no notifications of %s", runtime.GOOS)
+		err = fmt.Errorf("waggle knows no notifications of %s", runtime.GOOS)
 	}
-	return d
+	return Channel{Name: "desktop", Missing: err, Show: d.show, Withdraw: d.withdraw}
 }
 
 type desktop struct {
 	program string
 	env     []string
-	err     error
 	shown   map[string]string // the notification of a team, by the number that notify-send gave it
 }
-
-func (*desktop) Name() string     { return "desktop" }
-func (d *desktop) Missing() error { return d.err }
 
 // script has the text as arguments: nothing of it is read as a program.
 var script = []string{"-e", "on run argv", "-e", "display notification (item 2 of argv) with title (item 1 of argv)", "-e", "end run"}
 
-func (d *desktop) Show(ctx context.Context, n Notice) error {
+func (d *desktop) show(ctx context.Context, n Notice) error {
 	if runtime.GOOS == "darwin" {
 		_, err := d.run(ctx, append(slices.Clone(script), n.Title, n.Body)...)
 		return err
@@ -233,8 +204,8 @@ func (d *desktop) send(ctx context.Context, n Notice, flags ...string) error {
 	return err
 }
 
-// Withdraw replaces a notification by one that goes by itself. One without a number stays.
-func (d *desktop) Withdraw(ctx context.Context, team string) error {
+// withdraw replaces a notification by one that goes by itself. One without a number stays.
+func (d *desktop) withdraw(ctx context.Context, team string) error {
 	if d.shown[team] == "" {
 		return nil
 	}

@@ -51,7 +51,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%s: %q, want %q", env, got, want)
 		}
 	}
-	if notice.Terminal(notice.Place{}).Missing() == nil {
+	if notice.Terminal(notice.Place{}).Missing == nil {
 		t.Error("a terminal where there is none")
 	}
 }
@@ -78,7 +78,7 @@ func TestDesktopLinux(t *testing.T) {
 	}
 	env, said := fake(t, "notify-send", "echo 41")
 	d := notice.Desktop(notice.Place{Env: env})
-	testenv.Must(t, d.Missing())
+	testenv.Must(t, d.Missing)
 	n := tell(t, `<b>--ann</b>`, d)
 	const first = "--app-name=waggle\n--print-id\n--urgency=normal\n--\nwaggle: 1 waits in api\n&lt;b&gt;--ann&lt;/b&gt;: waggle pending\n.\n"
 	testenv.Eventually(t, "a notification", func() bool { return said() == first }, said)
@@ -108,7 +108,7 @@ func TestDesktopLinux(t *testing.T) {
 				less = append(less, kv)
 			}
 		}
-		if notice.Desktop(notice.Place{Env: less}).Missing() == nil {
+		if notice.Desktop(notice.Place{Env: less}).Missing == nil {
 			t.Errorf("a desktop without %s", without)
 		}
 	}

@@ -190,7 +190,7 @@ func (n *Notifier) each(use func(context.Context, Channel) error) (done bool) {
 		cancel()
 		done = done || err == nil
 		if n.o.Failed != nil {
-			n.o.Failed(c.Name(), err)
+			n.o.Failed(c.Name, err)
 		}
 	}
 	return done

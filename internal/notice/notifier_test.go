@@ -28,17 +28,14 @@ type heard struct {
 	err error
 }
 
-func (*heard) Name() string   { return "heard" }
-func (*heard) Missing() error { return nil }
-
-func (h *heard) Show(_ context.Context, n notice.Notice) error {
-	h.adds(n.Title + " (" + n.Body + ")")
-	return h.err
-}
-
-func (h *heard) Withdraw(_ context.Context, team string) error {
-	h.adds("withdrawn: " + team)
-	return nil
+func (h *heard) channel() notice.Channel {
+	return notice.Channel{Name: "heard", Show: func(_ context.Context, n notice.Notice) error {
+		h.adds(n.Title + " (" + n.Body + ")")
+		return h.err
+	}, Withdraw: func(_ context.Context, team string) error {
+		h.adds("withdrawn: " + team)
+		return nil
+	}}
 }
 
 func (h *heard) adds(what string) {
@@ -74,7 +71,7 @@ func TestNotifier(t *testing.T) {
 		var on atomic.Bool
 		on.Store(true)
 		var failed error
-		o := notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, On: on.Load, Kept: func(string) string { return kept },
+		o := notice.Options{Channels: []notice.Channel{h.channel()}, Do: "waggle pending", Now: time.Now, On: on.Load, Kept: func(string) string { return kept },
 			Failed: func(_ string, err error) { failed = err }}
 		n := notice.Start(o)
 		n.Waiting(waits("api", "ann"))
@@ -122,7 +119,7 @@ func TestNotifier(t *testing.T) {
 		n.Close()
 
 		// A screen shows what waits when it begins.
-		n = notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Shown: true})
+		n = notice.Start(notice.Options{Channels: []notice.Channel{h.channel()}, Do: "waggle pending", Now: time.Now, Shown: true})
 		n.Waiting(waits("api", "ann"))
 		time.Sleep(time.Minute) // the bubble's clock
 		h.is(t)
@@ -146,18 +143,18 @@ func TestNotifierMissed(t *testing.T) {
 			return n
 		}
 		start().Close() // without a channel
-		n := start(h)
+		n := start(h.channel())
 		h.is(t, told)
 		time.Sleep(notice.Window) // the bubble's clock
 		h.is(t, told)
 		n.Close()
 		h.err = nil
-		n = start(h)
+		n = start(h.channel())
 		h.is(t, told)
 		time.Sleep(time.Minute) // the bubble's clock
 		h.is(t)
 		n.Close()
-		start(h).Close()
+		start(h.channel()).Close()
 		h.is(t)
 	})
 }
@@ -168,7 +165,7 @@ func TestNotifierFuture(t *testing.T) {
 	testenv.Must(t, os.WriteFile(kept, []byte(`{"at":"2999-01-02T03:04:05Z","ids":["of ben"]}`), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
-		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
+		n := notice.Start(notice.Options{Channels: []notice.Channel{h.channel()}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
 		n.Waiting(waits("api", "ann", "ben"))
 		time.Sleep(time.Minute) // the bubble's clock
 		h.is(t, "waggle: 2 wait in api (ann, ben: waggle pending)")
@@ -177,22 +174,18 @@ func TestNotifierFuture(t *testing.T) {
 }
 
 // stuck is a channel that shows nothing until its time is over.
-type stuck struct{ heard }
-
-func (*stuck) Show(ctx context.Context, _ notice.Notice) error {
+var stuck = notice.Channel{Name: "stuck", Show: func(ctx context.Context, _ notice.Notice) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-func (*stuck) Withdraw(ctx context.Context, _ string) error {
+}, Withdraw: func(ctx context.Context, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
+}}
 
 // Channels that do not answer do not hold Close for longer than one would.
 func TestNotifierCloseStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := notice.Start(notice.Options{Channels: []notice.Channel{&stuck{}, &stuck{}, &stuck{}}, Now: time.Now})
+		n := notice.Start(notice.Options{Channels: []notice.Channel{stuck, stuck, stuck}, Now: time.Now})
 		n.Waiting(waits("api", "ann"))
 		time.Sleep(notice.Settle + time.Millisecond) // the bubble's clock
 		n.Waiting(nil)
@@ -210,7 +203,7 @@ func TestNotifierForeignFile(t *testing.T) {
 	testenv.Must(t, os.WriteFile(kept, []byte("something else"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		h := &heard{}
-		n := notice.Start(notice.Options{Channels: []notice.Channel{h}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
+		n := notice.Start(notice.Options{Channels: []notice.Channel{h.channel()}, Do: "waggle pending", Now: time.Now, Kept: func(string) string { return kept }})
 		n.Waiting(waits("api", "ann"))
 		time.Sleep(2 * time.Second) // the bubble's clock
 		h.is(t, "waggle: 1 waits in api (ann: waggle pending)")

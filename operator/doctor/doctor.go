@@ -148,10 +148,10 @@ func (d *doctor) notices() Finding {
 	place := notice.Place{Env: d.op.Environ}
 	var here, why []string
 	for _, c := range []notice.Channel{notice.Tmux(place), notice.Desktop(place)} {
-		if err := c.Missing(); err != nil {
-			why = append(why, c.Name()+": "+err.Error())
+		if c.Missing != nil {
+			why = append(why, c.Name+": "+c.Missing.Error())
 		} else {
-			here = append(here, c.Name())
+			here = append(here, c.Name)
 		}
 	}
 	if len(here) == 0 {

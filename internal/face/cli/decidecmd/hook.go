@@ -203,7 +203,7 @@ func runHook(ctx context.Context, a *app.App, store session.Store, client sessio
 func sessionNotices(a *app.App) (waiting func(*session.Session, []session.Request), end func()) {
 	bell := notice.Tmux(notice.Place{Env: a.Environ, Shown: true})
 	state, err := a.StatePath()
-	if bell.Missing() != nil || err != nil {
+	if bell.Missing != nil || err != nil {
 		return nil, func() {}
 	}
 	var n *notice.Notifier

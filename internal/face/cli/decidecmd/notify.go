@@ -77,8 +77,8 @@ func testNotify(ctx context.Context, a *app.App, sent map[string]error) error {
 	failed := false
 	for _, c := range notice.Here(notice.Channels(a.Place())...) {
 		err := notice.Test(ctx, c)
-		s.Failed(c.Name(), err, a.Now())
-		sent[c.Name()], failed = err, failed || err != nil
+		s.Failed(c.Name, err, a.Now())
+		sent[c.Name], failed = err, failed || err != nil
 	}
 	switch {
 	case len(sent) == 0:
@@ -101,10 +101,10 @@ func sayNotify(a *app.App, changed bool, sent map[string]error) error {
 	}
 	d := view.NotifyDocument{On: on, Changed: changed, Channels: []view.NotifyChannel{}, Trouble: s.LastTrouble()}
 	for _, c := range notice.Channels(a.Place()) {
-		one := view.NotifyChannel{Name: c.Name(), State: "here"}
-		if why := c.Missing(); why != nil {
-			one.State, one.Why = "missing", why.Error()
-		} else if err, tried := sent[c.Name()]; tried && err != nil {
+		one := view.NotifyChannel{Name: c.Name, State: "here"}
+		if c.Missing != nil {
+			one.State, one.Why = "missing", c.Missing.Error()
+		} else if err, tried := sent[c.Name]; tried && err != nil {
 			one.State, one.Why = "failed", err.Error()
 		} else if tried {
 			one.State = "sent"
