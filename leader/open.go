@@ -141,7 +141,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Tend = tended.tend
 	p.Agent, p.Leading, p.Input, p.Rest = o.Agent, o.Leading, o.Input, o.Rest
 	if o.Observe != nil {
-		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.ObserverCursor(), To: o.Observe})
+		f, err := telemetry.NewFollower(o.State.Journals(), o.State.ObserverCursor(), o.Observe)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,7 @@
 // one once, over restarts and replays, and never a message's text.
 //
 //	obs := telemetry.Slog(logger)
-//	f, err := telemetry.NewFollower(telemetry.Options{Journals: dir, Cursor: path, To: obs})
+//	f, err := telemetry.NewFollower(dir, path, obs)
 //	err = f.Pass(ctx) // tells what is new on record
 //
 // A Follower reads the journals beside the machines and tells nobody under a lock.

@@ -17,24 +17,17 @@ import (
 	"waggle/record"
 )
 
-// Options say what to follow. All fields are required.
-type Options struct {
-	Journals journal.Dir
-	// Cursor is the file that says how far was told. One process writes it: the
-	// one that leads.
-	Cursor string
-	To     machine.Observer
-}
-
 // Follower tells an observer what is new on record. It is used by one goroutine at
 // a time.
 type Follower struct {
-	o     Options
-	told  map[journal.Name]uint64 // up to which record
-	lead  *control.Leader
-	leadJ journal.Journal
-	own   map[record.Instance]journal.Journal
-	fresh []heard // not told yet
+	journals journal.Dir
+	cursor   string
+	to       machine.Observer
+	told     map[journal.Name]uint64 // up to which record
+	lead     *control.Leader
+	leadJ    journal.Journal
+	own      map[record.Instance]journal.Journal
+	fresh    []heard // not told yet
 }
 
 // heard is a transition that is on record, and where it stands among those of
@@ -45,16 +38,17 @@ type heard struct {
 	at      time.Time
 }
 
-// NewFollower opens the leader's journal and reads how far was told.
-func NewFollower(o Options) (*Follower, error) {
-	f := &Follower{o: o, told: map[journal.Name]uint64{}, own: map[record.Instance]journal.Journal{}}
-	b, err := atomicfile.ReadFile(o.Cursor, atomicfile.Options{})
+// NewFollower opens the leader's journal and reads how far was told, of the file cursor. One process writes that: the one
+// that leads.
+func NewFollower(journals journal.Dir, cursor string, to machine.Observer) (*Follower, error) {
+	f := &Follower{journals: journals, cursor: cursor, to: to, told: map[journal.Name]uint64{}, own: map[record.Instance]journal.Journal{}}
+	b, err := atomicfile.ReadFile(cursor, atomicfile.Options{})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	if err == nil {
 		if err := json.Unmarshal(b, &f.told); err != nil {
-			return nil, fmt.Errorf("telemetry: %s does not say how far was told; remove it to be told everything again: %w", o.Cursor, err)
+			return nil, fmt.Errorf("telemetry: %s does not say how far was told; remove it to be told everything again: %w", cursor, err)
 		}
 	}
 	f.lead = control.NewLeader(f.hear(journal.Leader))
@@ -64,7 +58,7 @@ func NewFollower(o Options) (*Follower, error) {
 
 // open opens a journal without its snapshots: those hold states, not moves.
 func (f *Follower) open(name journal.Name, fold journal.Fold) (journal.Journal, error) {
-	return f.o.Journals.Open(name, fold, journal.Options{SnapshotAfter: -1})
+	return f.journals.Open(name, fold, journal.Options{SnapshotAfter: -1})
 }
 
 // hear keeps what one journal has that was not told.
@@ -93,7 +87,7 @@ func (f *Follower) Pass(ctx context.Context) error {
 	}
 	slices.SortStableFunc(f.fresh, func(a, b heard) int { return a.at.Compare(b.at) })
 	for _, h := range f.fresh {
-		f.o.To(h.Observation)
+		f.to(h.Observation)
 		f.told[h.journal] = h.Seq
 	}
 	f.fresh = nil
@@ -114,7 +108,7 @@ func (f *Follower) member(ctx context.Context, i record.Instance) (err error) {
 
 // note remembers how far was told.
 func (f *Follower) note() error {
-	if err := jsonfile.WriteLine(f.o.Cursor, f.told, atomicfile.Options{}); err != nil {
+	if err := jsonfile.WriteLine(f.cursor, f.told, atomicfile.Options{}); err != nil {
 		return fmt.Errorf("telemetry: %w", err)
 	}
 	return nil

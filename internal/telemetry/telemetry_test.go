@@ -56,7 +56,7 @@ func TestFollowerIsNotFooled(t *testing.T) {
 	f := telemetrytest.New(t)
 	cursor := filepath.Join(f.Dir.Path, "..", "told.json")
 	testenv.Must(t, os.WriteFile(cursor, []byte("[]"), 0o600))
-	if _, err := telemetry.NewFollower(telemetry.Options{Journals: f.Dir, Cursor: cursor}); err == nil || !strings.Contains(err.Error(), "remove it") {
+	if _, err := telemetry.NewFollower(f.Dir, cursor, nil); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("a cursor that is none: %v", err)
 	}
 	testenv.Must(t, os.Remove(cursor))

@@ -148,7 +148,7 @@ func (f *Team) Life() []func() {
 // Follower returns a follower of the team's journals that tells to.
 func (f *Team) Follower(to machine.Observer) *telemetry.Follower {
 	f.t.Helper()
-	w, err := telemetry.NewFollower(telemetry.Options{Journals: f.Dir, Cursor: filepath.Join(f.Dir.Path, "..", "told.json"), To: to})
+	w, err := telemetry.NewFollower(f.Dir, filepath.Join(f.Dir.Path, "..", "told.json"), to)
 	if err != nil {
 		f.t.Fatal(err)
 	}
