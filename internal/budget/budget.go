@@ -3,6 +3,8 @@
 package budget
 
 import (
+	"maps"
+
 	"waggle/protocol"
 	"waggle/record"
 )
@@ -44,13 +46,7 @@ func limits(b record.Budgets) map[Of]record.Limit {
 
 // Same reports whether these are the budgets that are set.
 func (a *Account) Same(b record.Budgets) bool {
-	want := limits(b)
-	for of, one := range a.Limits {
-		if want[of] != one.Set {
-			return false
-		}
-	}
-	return len(want) == len(a.Limits)
+	return maps.EqualFunc(limits(b), a.Limits, func(want record.Limit, is Limit) bool { return want == is.Set })
 }
 
 // Set sets the budgets. What was raised stays raised where the limit is the same, and a run that has a
