@@ -1,10 +1,6 @@
 package asleep
 
-import (
-	"time"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// Total is how long the machine was suspended since it was started, 0 where that is not known.
-func Total() time.Duration { return between(unix.CLOCK_MONOTONIC, unix.CLOCK_BOOTTIME) }
+// The clock that stands still while the machine is suspended, and the one that goes on.
+const still, running = unix.CLOCK_MONOTONIC, unix.CLOCK_BOOTTIME

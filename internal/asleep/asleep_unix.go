@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Total is how long the machine was suspended since it was started, 0 where that is not known.
+func Total() time.Duration { return between(still, running) }
+
 // between is what a clock that runs while the machine is suspended is ahead of one that stands still then. A
 // process that is held up between two readings counts that too, so of a few the quickest counts.
 func between(still, running int32) (ahead time.Duration) {
