@@ -308,72 +308,69 @@ func (s Store) Put(ctx context.Context, p Proposal, random io.Reader) (Proposal,
 	if err := p.check(); err != nil {
 		return p, err
 	}
-	release, err := s.lock(ctx)
+	err := s.under(ctx, func(all []Proposal) error {
+		here, open := 0, 0
+		taken := map[string]bool{}
+		for _, o := range all {
+			if taken[o.Handle()] = true; o.Now(p.At) != Open {
+				continue
+			}
+			if open++; o.Dir == p.Dir {
+				here++
+			}
+		}
+		if here >= MaxOpen || open >= MaxAll {
+			return &LimitError{Why: fmt.Sprintf("%d proposals wait for the person here, and %d in all: more are taken when some are answered", here, open), Full: true}
+		}
+		for p.ID == "" || taken[p.Handle()] {
+			var b [8]byte
+			if _, err := io.ReadFull(random, b[:]); err != nil {
+				return fmt.Errorf("proposal: %w", err)
+			}
+			p.ID = "prop-" + hex.EncodeToString(b[:])
+		}
+		return s.write(p)
+	})
+	return p, err
+}
+
+// Change changes a proposal under the lock. With an error of change nothing is written.
+func (s Store) Change(ctx context.Context, id string, change func(*Proposal) error) (p Proposal, err error) {
+	if _, err := os.Lstat(s.path(id)); !IsID(id) || errors.Is(err, fs.ErrNotExist) {
+		return p, &GoneError{id}
+	}
+	err = s.under(ctx, func([]Proposal) error {
+		is, err := s.read(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return &GoneError{id}
+		case err != nil:
+			return err
+		}
+		err = change(is)
+		if p = *is; err != nil {
+			return err
+		}
+		return s.write(p)
+	})
+	return p, err
+}
+
+// under makes the store where it is not there, and calls do with all proposals, under the lock.
+func (s Store) under(ctx context.Context, do func(all []Proposal) error) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("proposals: %w", err)
+	}
+	release, err := atomicfile.Flock(ctx, filepath.Join(s.Dir, ".lock"), atomicfile.Options{})
 	if err != nil {
-		return p, err
+		return fmt.Errorf("proposals: %w", err)
 	}
 	defer func() { _ = release() }()
 	all, err := s.load(true)
 	if err != nil {
-		return p, err
+		return err
 	}
-	here, open := 0, 0
-	taken := map[string]bool{}
-	for _, o := range all {
-		if taken[o.Handle()] = true; o.Now(p.At) != Open {
-			continue
-		}
-		if open++; o.Dir == p.Dir {
-			here++
-		}
-	}
-	if here >= MaxOpen || open >= MaxAll {
-		return p, &LimitError{Why: fmt.Sprintf("%d proposals wait for the person here, and %d in all: more are taken when some are answered", here, open), Full: true}
-	}
-	for p.ID == "" || taken[p.Handle()] {
-		var b [8]byte
-		if _, err := io.ReadFull(random, b[:]); err != nil {
-			return p, fmt.Errorf("proposal: %w", err)
-		}
-		p.ID = "prop-" + hex.EncodeToString(b[:])
-	}
-	return p, s.write(p)
-}
-
-// Change changes a proposal under the lock. With an error of change nothing is written.
-func (s Store) Change(ctx context.Context, id string, change func(*Proposal) error) (Proposal, error) {
-	if _, err := os.Lstat(s.path(id)); !IsID(id) || errors.Is(err, fs.ErrNotExist) {
-		return Proposal{}, &GoneError{id}
-	}
-	release, err := s.lock(ctx)
-	if err != nil {
-		return Proposal{}, err
-	}
-	defer func() { _ = release() }()
-	if _, err := s.load(true); err != nil {
-		return Proposal{}, err
-	}
-	p, err := s.read(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Proposal{}, &GoneError{id}
-	}
-	if err != nil {
-		return Proposal{}, err
-	}
-	if err := change(p); err != nil {
-		return *p, err
-	}
-	return *p, s.write(*p)
-}
-
-func (s Store) lock(ctx context.Context) (release func() error, err error) {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("proposals: %w", err)
-	}
-	if release, err = atomicfile.Flock(ctx, filepath.Join(s.Dir, ".lock"), atomicfile.Options{}); err != nil {
-		return nil, fmt.Errorf("proposals: %w", err)
-	}
-	return release, nil
+	return do(all)
 }
 
 func (s Store) write(p Proposal) error {
