@@ -5,12 +5,29 @@ import (
 	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
+	"waggle/team"
 )
 
 // Called reports whether a member has this name. The agent behind the lead also has the name that
 // the team file gives it.
 func Called(m *control.Member, name string) bool {
 	return protocol.SameName(m.Name, protocol.MemberName(name)) || m.Leads() && protocol.SameName(protocol.MemberName(m.Joined.Lead), protocol.MemberName(name))
+}
+
+// Namesakes returns those of some members that have a name, in their order. Where there are none, the error is a
+// *team.NotFoundError with the names that a person may have meant.
+func Namesakes(ms []*control.Member, name string) (same []*control.Member, err error) {
+	var names []string
+	for _, m := range ms {
+		if Called(m, name) {
+			same = append(same, m)
+		}
+		names = append(names, string(m.Name))
+	}
+	if len(same) == 0 {
+		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, names)}
+	}
+	return same, nil
 }
 
 // AgentLeads reports whether an agent, and not a person, reads the lead's mailbox.

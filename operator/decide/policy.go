@@ -13,7 +13,6 @@ import (
 	"waggle/policy"
 	"waggle/protocol"
 	"waggle/record"
-	"waggle/team"
 )
 
 // PolicyChange is a version of the policy and the members that have applied it.
@@ -325,14 +324,11 @@ func ModeName(m policy.Mode) policy.Mode {
 
 // Member finds a present member by its name.
 func Member(s *operator.State, name string) (*control.Member, error) {
-	var near []string
-	for _, m := range s.Lead.Live() {
-		if operator.Called(m, name) {
-			return m, nil
-		}
-		near = append(near, string(m.Name))
+	ms, err := operator.Namesakes(s.Lead.Live(), name)
+	if err != nil {
+		return nil, err
 	}
-	return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
+	return ms[0], nil
 }
 
 // scope returns the instance of a member's name, "" for the team.

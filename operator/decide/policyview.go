@@ -101,12 +101,8 @@ func (o Operator) Policy(ctx context.Context, name protocol.TeamName, as string)
 
 // judgedAs is Member for what only reads: of a team that has ended the last member of the name.
 func judgedAs(s *operator.State, name string) (*control.Member, error) {
-	if s.Lead.Ended != nil {
-		for _, m := range slices.Backward(s.Lead.Members) {
-			if operator.Called(m, name) {
-				return m, nil
-			}
-		}
+	if ms, err := operator.Namesakes(s.Lead.Members, name); err == nil && s.Lead.Ended != nil {
+		return ms[len(ms)-1], nil
 	}
 	return Member(s, name)
 }

@@ -139,18 +139,11 @@ const (
 
 // anyMember finds a member by name: the present one, else the last one that left.
 func anyMember(s *operator.State, name string) (*control.Member, error) {
-	var last *control.Member
-	var near []string
-	for _, m := range s.Lead.Members {
-		if operator.Called(m, name) {
-			last = m
-		}
-		near = append(near, string(m.Name))
+	ms, err := operator.Namesakes(s.Lead.Members, name)
+	if err != nil {
+		return nil, err
 	}
-	if last == nil {
-		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
-	}
-	return last, nil
+	return ms[len(ms)-1], nil
 }
 
 // fromMerge adds what the member's work waits for a person with, for which the lists of members have it among those that

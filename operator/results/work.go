@@ -145,19 +145,14 @@ func noneInterrupted(member string) error {
 }
 
 // newest returns the newest membership of a name; one with a worktree comes before one without.
-func newest(s *operator.State, name string) (*control.Member, error) {
-	var found *control.Member
-	var near []string
-	for _, m := range s.Lead.Members {
-		if operator.Called(m, name) && (found == nil || m.Worktree != nil || found.Worktree == nil) {
+func newest(s *operator.State, name string) (found *control.Member, err error) {
+	ms, err := operator.Namesakes(s.Lead.Members, name)
+	for _, m := range ms {
+		if found == nil || m.Worktree != nil || found.Worktree == nil {
 			found = m
 		}
-		near = append(near, string(m.Name))
 	}
-	if found == nil {
-		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
-	}
-	return found, nil
+	return found, err
 }
 
 // present reports a member that can be asked to do something.
