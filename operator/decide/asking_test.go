@@ -287,3 +287,19 @@ func TestQuestionStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestRiskOfTree: a removal is of less risk only where the directory of the call is in the member's own worktree, however
+// its path is spelled.
+func TestRiskOfTree(t *testing.T) {
+	t.Parallel()
+	m := &control.Member{Joined: record.Joined{Worktree: &record.Worktree{Path: "/tree"}}}
+	for cwd, want := range map[string]policy.Risk{
+		"/tree": policy.RiskMedium, "/tree/": policy.RiskMedium, "/tree/a": policy.RiskMedium, "/tree/a/../b": policy.RiskMedium,
+		"/tree/../x": policy.RiskHigh, "/tree/a/../..": policy.RiskHigh, "/trees": policy.RiskHigh, "/": policy.RiskHigh, "": policy.RiskHigh,
+	} {
+		ask := record.Ask{Tool: "Bash", Input: `{"command":"rm -rf build"}`, Cwd: cwd}
+		if got := decide.RiskOf(m, &control.Request{Key: record.Key{Kind: protocol.KindPermissionRequest}, Ask: ask}); got != want {
+			t.Errorf("in %q: %s, want %s", cwd, got, want)
+		}
+	}
+}

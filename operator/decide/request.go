@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"waggle/control"
@@ -413,7 +413,11 @@ func CommandOf(c policy.Call) string {
 
 // inTree reports a call in the worktree of the member's own.
 func inTree(m *control.Member, cwd string) bool {
-	return m != nil && m.Worktree != nil && (cwd == m.Worktree.Path || strings.HasPrefix(cwd, strings.TrimSuffix(m.Worktree.Path, "/")+"/"))
+	if m == nil || m.Worktree == nil {
+		return false
+	}
+	below, err := filepath.Rel(m.Worktree.Path, cwd)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // RiskOf returns the risk that is shown with a request of m; nil: the member is not known.
