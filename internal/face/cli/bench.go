@@ -35,7 +35,6 @@ takes seconds. It writes to a scratch directory only.
 
 --json: {"os","arch","cpus","scratch","rows":[{"op","entries","waggle_us","peers_us",
 "ratio","samples"}]}.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, n := range entries {
 				if n < 0 || n > maxBench {

@@ -21,7 +21,6 @@ taken them.
 
 A program that has the token acts as the operator. The token is in a private file, and
 --where prints it. A web page can connect only if --allow-origin names its origin.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, name, err := a.Team()
 			if err != nil {

@@ -39,7 +39,6 @@ the command says where. With --agent claude two of the agents are the installed 
 Code, which has a home of its own and a scripted model in this program: no key either.
 
 --json: {"dir","kept","lines":[{"act","who","text","source"}],"journals","files","pids"}.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, f) },
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask, and do not pause")

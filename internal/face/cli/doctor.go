@@ -21,7 +21,6 @@ Code sessions without the hooks of waggle. The command prints a line for each fi
 problem with the next command, and changes nothing. Exit 1 when there is a problem.
 
 --json: {"findings":[{"what","status","detail","next"}]}.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, err := a.Op()
 			if err != nil {

@@ -39,7 +39,6 @@ that is killed. Agent claude is then the installed client with a home of its own
 scripted model on this machine: no key, no network; with --backend tmux in a pane. A
 command that an exec member has of its own is run, in an empty directory. Exits 1 when a
 line is a no.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, backend, err := checkedMember(args[0], file, backend)
 			if err != nil {

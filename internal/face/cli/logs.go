@@ -25,7 +25,6 @@ a team that has ended. Very old output is gone: a log is kept in a few parts.
 
 --json: {"team","name","log","where","lines"}; where is team or archive. With --follow one
 {"line"} a line.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 0 || n == 0 && cmd.Flags().Changed("lines") {

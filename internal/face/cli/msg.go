@@ -17,8 +17,7 @@ import (
 )
 
 func msgCmd(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "msg", Short: "The messages that were sent, and their delivery states", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "msg", Short: "The messages that were sent, and their delivery states"}
 	cmd.AddCommand(msgShowCmd(a), msgListCmd(a), msgWithdrawCmd(a))
 	return cmd
 }
@@ -51,7 +50,6 @@ which is in no team, has the state and a hash of the text.
 "raw","states":[{"state","at","evidence","detail"}]}]}; of a message to a session "said".
 A journal that is broken is named in "problems", as by audit verify, and is exit 1.
 ` + states,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			missing := a.EachTeam(cmd.Context(), a.TeamPast, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				msgs, broken := mail.Of(op).Message(cmd.Context(), name, args[0])
@@ -90,7 +88,6 @@ func msgListCmd(a *app.App) *cobra.Command {
 		Long: `List the messages that their senders recorded, oldest first, with the state of each.
 --all adds the control messages. --json is as for msg show.
 ` + states,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if old := mail.Delivery(a.Flags.State); delivery == "" && slices.Contains(mail.Deliveries(), old) {
 				delivery, a.Flags.State = string(old), "" // the flag's older spelling
@@ -124,7 +121,6 @@ func msgWithdrawCmd(a *app.App) *cobra.Command {
 		Short:   "Withdraw a message that was not taken yet",
 		Long: `Withdraw a message, by the msg_id that send printed, which may be shortened. The member
 never takes it then. Exit 6 when the member has taken the message already.`,
-		Args: cobra.ExactArgs(1),
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			r, err := mail.Of(op).Withdraw(ctx, name, args[0])
 			if err != nil {

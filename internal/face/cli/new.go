@@ -103,7 +103,7 @@ denied or expired.
 "attempts"}]}. state is ready, starting, queued (queue is its place), blocked (its
 worktree's setup failed) or failed; blocked and failed are exit 1; with --plan planned,
 and worktree is empty where the team would be opened.`,
-		Args: cobra.MaximumNArgs(2),
+		Args: app.Arguments(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at-once") && n.atOnce == 0 {
 				n.atOnce = -1 // nobody at once is no wish
@@ -436,7 +436,6 @@ func beginCmd(a *app.App) *cobra.Command {
 		Use:    "begin NAME",
 		Short:  "Start a member that has joined (started by waggle itself)",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, team protocol.TeamName, args []string) error {
 			return supervise.Of(op).Begin(ctx, team, protocol.MemberName(args[0]), supervise.LeadOptions{Note: a.SayNote})
 		}),

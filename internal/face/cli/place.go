@@ -25,7 +25,6 @@ worktree is kept, and one of a team that has ended. Exit 9 when the directory is
 any more.
 
 --json: {"team","member","path","branch"}; branch is "" without a worktree.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := placeOf(cmd.Context(), a, args[0])
@@ -53,7 +52,6 @@ returns at once. The editor runs as you, outside of the member's sandbox, with t
 member's WAGGLE_PORT_BASE.
 
 --json: as waggle path.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := placeOf(cmd.Context(), a, args[0])
@@ -84,7 +82,6 @@ func shellCmd(a *app.App) *cobra.Command {
 you, outside of the member's sandbox: waggle gates and records nothing of it. It has your
 environment and the member's WAGGLE_PORT_BASE, and none of the member's tokens. The member
 works on meanwhile. exit leaves it; the exit code is that of the shell.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.Flags.JSON {

@@ -17,8 +17,7 @@ import (
 )
 
 func protocolCmd(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "protocol", Short: "The message protocol: kinds, schemas, decode, encode", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "protocol", Short: "The message protocol: kinds, schemas, decode, encode"}
 	cmd.AddCommand(protocolKindsCmd(a), protocolSchemaCmd(a), protocolDecodeCmd(a), protocolEncodeCmd(a))
 	return cmd
 }
@@ -30,7 +29,6 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 		Long: `List the kinds of message with their direction and meaning. --json: {"kinds":[{"kind",
 "from","to","effect","agent_sendable","request","decision","legacy","aliases","meaning",
 "wire_section"}]}; effect is true when the kind has a side effect.`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
 				return a.Document(map[string]any{"kinds": protocol.Kinds()})
@@ -80,7 +78,6 @@ func protocolDecodeCmd(a *app.App) *cobra.Command {
 		Long: `Decode a text value, an envelope, or a whole inbox from FILE or stdin, and print a JSON
 array of {"kind","dialect","payload","envelope","type","warnings"}; kind is a kind of
 message, text, unknown or invalid.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, err := input(a, args)
 			if err != nil {

@@ -35,7 +35,6 @@ Without KIND, read the output of waggle protocol decode and write its input agai
 text value, or a mailbox when the entries have envelopes. A payload that was not changed
 is written with its original bytes, in whatever dialect; a changed one is encoded anew, in
 the dialect that it had.`,
-		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: completeKinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want := protocol.Dialect(dialect)

@@ -34,7 +34,6 @@ func protocolSchemaCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "schema [KIND | envelope]",
 		Short:             "Print JSON Schema (2020-12); without KIND all, in one document",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeKinds,
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := schema.Render()

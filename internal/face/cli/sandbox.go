@@ -20,7 +20,6 @@ func sandboxCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Test a member's sandbox, explain a command in it, run one in it",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return sandboxTest(cmd.Context(), a) },
 	}
 	cmd.AddCommand(sandboxTestCmd(a), sandboxExplainCmd(a), sandboxRunCmd(a))
@@ -36,7 +35,6 @@ The command prints each point of the self-test with its result, the level, and t
 that would permit a higher level. Exit 0 when the level is enforced and every point
 passed, else 1. --json: {"member","tree","level","passed","why","fix","gaps":[],
 "points":[{"name","ok","detail"}]}.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -100,7 +98,6 @@ func sandboxExplainCmd(a *app.App) *cobra.Command {
 decides it, which files it could read and change, which hosts it could reach, and why. A
 single word is a shell text, and needs no "--". Nothing runs. --json: the document of
 sandbox test with {"command","dir","lines":[{"subject","verdict","why"}],"judged"}.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || cmd.ArgsLenAtDash() >= 0 {
 				var err error
@@ -130,7 +127,6 @@ func sandboxRunCmd(a *app.App) *cobra.Command {
 directory. Hosts that were granted before are open; the command asks about no other host.
 Exit 6 when the level of the sandbox is not enforced, unless --files-only accepts a
 sandbox that protects only files. Otherwise the exit code is that of the command.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			argv, err := boxOf(a, cmd, args)
 			if err != nil {

@@ -78,7 +78,6 @@ next tool call, if its agent supports that; interrupt stops its turn, whose task
 open. Only the lead's own messages have a priority, and only from their record.
 
 --json: {"results":[{"to","msg_id","state","ahead","detail","error"}]}.`,
-		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ends = cmd.Flags().Changed("until")

@@ -20,7 +20,6 @@ their output, compares their changes and proposes new ones. It names no command 
 decides anything; what waits for an answer stays yours. To install it for Claude Code:
 
     mkdir -p ~/.claude/skills/waggle && waggle skill > ~/.claude/skills/waggle/SKILL.md`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
 				return a.Document(map[string]string{"name": "waggle", "text": skill})

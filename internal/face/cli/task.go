@@ -27,7 +27,6 @@ func taskCmd(a *app.App) *cobra.Command {
 An assignment to a member that waggle runs is an order in the leader's journal, and the
 member does the task. For other programs the list is a board and orders nothing. A task
 waits until the tasks that block it are completed. --json is as for task list.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, taskListFlags{}) },
 	}
 	cmd.AddCommand(taskListCmd(a), taskShowCmd(a), taskAddCmd(a), taskAssignCmd(a), taskClaimCmd(a), taskStartCmd(a), taskDoneCmd(a),
@@ -104,7 +103,6 @@ func taskAddCmd(a *app.App) *cobra.Command {
 		Long: `Add a task to the list. With --owner it is assigned too, as by waggle task assign. For an
 exec member without a command of its own, the instructions are the command; '-' reads them
 from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
-		Args: cobra.ExactArgs(1),
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			n.Typed = n.Description != "-"
 			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.Flags.As
@@ -149,7 +147,6 @@ journal, and does the task when it is idle and nothing blocks the task; any othe
 gets a task_assignment in its mailbox. A task that a member is working on keeps its
 owner. A failed task runs again when you assign it again. What no flag sets (directory,
 timeout, plan, check) stays as it was ordered before. --json is as for task add.`,
-		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return a.CompleteMembers(cmd, nil, s)
@@ -180,7 +177,6 @@ it. A claim is refused with the reason: task_not_found, already_claimed, already
 blocked, agent_busy (a member has one task in progress at a time), delisted (it has left
 the team). A member that runs only orders cannot claim: assign the task. --json is as for
 task add.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			as, err := owner(a, "task claim")
@@ -205,7 +201,6 @@ func taskStartCmd(a *app.App) *cobra.Command {
 		Use:               "start ID",
 		Short:             "Set a task in progress, for its owner or --as",
 		Long:              `Set a task in progress, for its owner or --as. --json is as for task add.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE:              taskStep(a, "task start", board.Operator.StartTask),
 	}
@@ -217,7 +212,6 @@ func taskDoneCmd(a *app.App) *cobra.Command {
 		Short: "Set a task completed, for its owner or --as",
 		Long: `Set a task completed, for its owner or --as. This changes only the list: a run counts a
 task as completed when its owner's journal says so. --json is as for task add.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE:              taskStep(a, "task done", board.Operator.FinishTask),
 	}
@@ -229,7 +223,6 @@ func taskBlockCmd(a *app.App) *cobra.Command {
 		Short: "Make a task wait for others",
 		Long: `Make a task wait for others. Tasks that would wait for each other are refused. --json is
 as for task add.`,
-		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), taskIDs(args[1:]), nil, false)
@@ -244,7 +237,6 @@ func taskUnblockCmd(a *app.App) *cobra.Command {
 		Short: "Remove blockers of a task, or all of them",
 		Long: `Remove the named blockers of a task, or without names all of them. --json is as for task
 add.`,
-		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), nil, taskIDs(args[1:]), len(args) == 1)
@@ -308,7 +300,6 @@ func taskRmCmd(a *app.App) *cobra.Command {
 		Long: `Remove tasks. Their ids are not used again, and the tasks that they blocked are not
 blocked by them any more. A task that a member is working on is not removed. --json:
 {"removed":[ID]}.`,
-		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			var gone []task.ID

@@ -26,7 +26,6 @@ func taskArtifactsCmd(a *app.App) *cobra.Command {
 WAGGLE_ARTIFACTS. With PATH, as the list has it, the command prints that file, on a
 terminal with control characters as codes. --json: {"artifacts":[{"member","kind","path",
 "size","modified"}]}; kind is artifact, log or status.`,
-		Args: cobra.MaximumNArgs(2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeArtifacts(a, args), cobra.ShellCompDirectiveNoFileComp
 		},

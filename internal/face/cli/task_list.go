@@ -28,7 +28,6 @@ func taskListCmd(a *app.App) *cobra.Command {
 none is chosen, those of each. --json: {"tasks":[{"team","id","subject","owner","status",
 "state","blocked_by","blocked","waits_for","note"}]}; waits_for has the open tasks of
 blocked_by.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, f) },
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "also the tasks that Claude Code keeps for itself")
@@ -90,7 +89,6 @@ func taskShowCmd(a *app.App) *cobra.Command {
 		Long: `Show a task whole. --json: {"task"} with the fields of task list and "description",
 "active_form","blocks","metadata","order":{"member","seq","at","by","sent","sha256"};
 order is null when no member has an order of waggle for it.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {

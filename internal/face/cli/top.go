@@ -44,7 +44,6 @@ Into a pipe, and on a terminal that cannot draw (TERM=dumb), it prints the page 
 movement, it writes each request as lines of text and asks about it, and writes what
 changes. When a member is done it writes what the member has changed, and asks whether to
 merge it; c comments on a line of it, s sends the comments.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if plain && a.CanAsk() {
 				return topPlain(cmd.Context(), a)

@@ -41,7 +41,6 @@ a client name this program (waggle hooks uninstall removes them), nothing is rem
 
 --json: {"prefix","version","record","files":[{"path","state"}],"removed":[],"kept":[],
 "data":[],"changed"}; state is same, changed or missing.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return uninstall(cmd.Context(), a, f) },
 	}
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "prefix of the installation (default: the directory of this program)")

@@ -14,7 +14,6 @@ func versionCmd(a *app.App) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long:  `Print the version. --json: {"version","go","os","arch"}.`,
-		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.Flags.JSON {
 				return a.Document(map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})

@@ -31,18 +31,6 @@ func Must(err error) {
 	}
 }
 
-// UsageArgs turns cobra's errors about arguments into usage errors.
-func UsageArgs(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Msg: argumentsText(err), Err: err, Advice: "usage: " + cmd.UseLine()}
-			}
-			return nil
-		}
-	}
-}
-
 // Commands are a command and all below it.
 func Commands(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
@@ -50,23 +38,6 @@ func Commands(cmd *cobra.Command) []*cobra.Command {
 		all = append(all, Commands(sub)...)
 	}
 	return all
-}
-
-// wrongArguments is how cobra says that there are too few or too many arguments.
-var wrongArguments = pattern.New(`^(?:accepts|requires) (at most |at least |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
-
-// argumentsText says what is wrong with a number of arguments, and other errors as they are.
-func argumentsText(err error) string {
-	m := wrongArguments().FindStringSubmatch(err.Error())
-	switch {
-	case m == nil:
-		return err.Error()
-	case m[3] != "":
-		return fmt.Sprintf("it takes %s to %s arguments, and has %s", m[2], m[3], m[4])
-	case m[2] == "1":
-		return fmt.Sprintf("it takes %s1 argument, and has %s", m[1], m[4])
-	}
-	return fmt.Sprintf("it takes %s%s arguments, and has %s", m[1], m[2], m[4])
 }
 
 // ExitError ends the program with a code and prints nothing: the command has printed its errors.

@@ -68,6 +68,7 @@ Exit 0 also when the request had this answer already ("changed":false); 6 when i
 decided otherwise, has expired or has another digest; 9 when there is no such request.
 --json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
+		Args:              cobra.ArbitraryArgs, // without any the error says more
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
 			if done, err := approveProposal(ctx, a, op, ids, f, start); done || err != nil {
@@ -95,6 +96,7 @@ func Deny(a *app.App) *cobra.Command {
 		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
 request of that member and asks whether to deny it (v shows all of it). Ids, groups,
 exit codes and --json are as for approve.`,
+		Args:              cobra.ArbitraryArgs, // without any the error says more
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
 			return answerOne(ctx, a, op, ids, "", with)

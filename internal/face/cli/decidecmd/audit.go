@@ -47,7 +47,6 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 "problems":[{"journal","owner","file","line","seq","why"}],"acknowledged":[{"journal",
 "owner","file","line","seq","why","lost_records","kept","at"}],"snapshots","recomputed",
 "not_recomputed"}. A break that you have acknowledged is listed and is not a problem.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
@@ -95,7 +94,6 @@ The team "-" stands for the sessions that you started yourself, and their reques
 and updated_digest when you changed the input. Outcome is done, failed, running or
 unknown; "" when the call did not start. A journal that is broken is named in "problems",
 as by audit verify, and is exit 1; the calls of the other members are listed.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(oneOf("--decision", q.Decision, decisions), oneOf("--by", q.By, deciders)); err != nil {
@@ -174,7 +172,6 @@ func auditShowCmd(a *app.App) *cobra.Command {
 and by which rule, its outcome, and every record about it. --team names a team, also one
 that was deleted. --json: {"event","records":[{"journal","owner","seq","time","writer",
 "kind","body"}]}; event is as for audit query.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
@@ -200,7 +197,6 @@ that the environment holds under names such as API_KEY, tokens of known forms, a
 follows words such as password. It cannot find every secret. The journals themselves do
 not change.
 ` + pastHelp,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := Past(a, args)

@@ -28,14 +28,13 @@ The dialog of Claude Code's main session is shown beside its hook and never wait
 
 --json: {"on","until","changed","attended"}; until is null without an end, attended says
 whether somebody is there to answer, by this or by a screen.`,
-		Args: cobra.NoArgs,
 		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
 			return sayAway(a, op, false)
 		}),
 	}
 	var until string
 	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error {
 			var end time.Time
 			var err error
 			if until != "" {

@@ -104,7 +104,6 @@ is refused (exit 6), and so is the command inside a session or a member.
 --json: {"client","path","real","how","changed","diff","program","events","off"}; how is
 installed or unchanged, off is null or {"path","key"}: the setting that keeps hooks from
 running.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := hookProgram(a)
 			if err != nil {
@@ -131,7 +130,6 @@ terminal --yes is needed; exit 3 without it.
 
 --json: {"client","path","real","how","changed","diff","program","events","off"}; how is
 restored, deleted, removed (only the entries) or unchanged.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return changeHooks(a, cmd, f, "uninstall", "", claudesettings.Store.Uninstall)
 		},
@@ -314,7 +312,6 @@ keeps all hooks from running. The command changes nothing.
 "command","timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}.
 installed is about PermissionRequest (gemini: Notification); state is this, other (another
 binary) or missing (no such file).`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			doc, err := hooksShown(a, f)
 			if err != nil {

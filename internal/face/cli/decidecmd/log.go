@@ -43,7 +43,6 @@ leader's journal of the one team that is followed ends the command.
 
 --json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}, and
 "problems", as by audit verify, where a journal is broken; with --follow a record a line.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.known(); err != nil {

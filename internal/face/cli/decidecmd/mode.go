@@ -22,7 +22,7 @@ every member without a mode of its own. MODE is one of
 The mode applies to the next call once it is recorded. A member that needs an approved
 plan still needs it. --json: {"team","version","changed","members":[{"name","state",
 "version","mode"}]}; state is applied, pending or unsupported.`,
-		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
+		Args: cobra.MatchAll(app.Arguments(0, 2), func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return fmt.Errorf("want NAME and MODE, or neither")
 			}

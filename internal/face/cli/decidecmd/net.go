@@ -17,7 +17,6 @@ func Net(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "net",
 		Short: "Network access, per host and port: open requests, standing answers, allow, deny",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -28,7 +27,6 @@ line, and one answer answers all of them. Without an enforced sandbox an answer 
 what keeps to it. --json: {"pending":[{"host","port","shown","member","instance","ids",
 "reason","age_s","expires_at","status","enforced","sandbox"}]}; several hosts that are
 asked for as a whole are one "host", joined by commas.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return netPending(cmd.Context(), a) },
 	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false), netRevokeCmd(a))
 	return cmd
@@ -55,7 +53,6 @@ sandbox an answer binds only tools that ask. A deny rule for a host
 the row names them.
 --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from","by",
 "enforced","sandbox","closed"}]}.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := asMember(cmd.Context(), a, args); err != nil {
@@ -82,7 +79,7 @@ for the team.
 
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	var f netFlags
-	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
+	cmd := &cobra.Command{ValidArgsFunction: a.CompleteHosts,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			return netAnswer(ctx, a, op, args[0], allow, f)
 		})}
@@ -120,7 +117,7 @@ func netRevokeCmd(a *app.App) *cobra.Command {
 		Long: `Remove the permission for HOST, HOST:PORT, or HOST:* for every port, from every member
 or with --for from one. Open connections to it are closed, and the next connection asks
 again. Open requests stay open. --json is as for net deny.`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.CompleteHosts,
+		ValidArgsFunction: a.CompleteHosts,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			f.revoke = true
 			return netAnswer(ctx, a, op, args[0], false, f)

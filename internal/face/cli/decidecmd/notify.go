@@ -35,11 +35,10 @@ sight.
 
 --json: {"on","changed","channels":[{"name","state","why"}],"trouble"}; state is here or
 missing, after test also sent or failed.`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return sayNotify(a, false, nil) },
 	}
 	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
+		return &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
 			s := notice.Settings{State: op.Home.Path}
 			changed, err := s.Turn(on)
 			if err != nil {
@@ -57,7 +56,6 @@ missing, after test also sent or failed.`,
 		Short: "Send one notice through each channel that is here",
 		Long: `Send one notice through each channel that is here, also when notices are off, and say what
 became of it. Exit 1 when a channel fails or none is here.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sent := map[string]error{}
 			err := testNotify(cmd.Context(), a, sent)

@@ -50,7 +50,6 @@ until Ctrl-C. While it runs, hooks of sessions wait for your answer (waggle away
 
 When the process that asks has died, the list says so, and show has the details: you can
 answer the request, and the answer waits for the next start of the process.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if follow {
 				return followPending(cmd.Context(), a, all)
@@ -168,7 +167,6 @@ because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, 
 a tool call also what its digest covers beside the input: stdin, env, held (waggle runs
 the call itself), program, words, scripts, paths; else unheld. Of a group
 {"group","requests"}.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {

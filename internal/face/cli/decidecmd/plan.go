@@ -23,7 +23,6 @@ func Plan(a *app.App) *cobra.Command {
 Every revision is a request of its own with its text in the journal. A newer revision
 replaces the earlier ones, and the member may withdraw its plan. PLAN is a request's id,
 or a member's name for its newest plan.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, false) },
 	}
 	cmd.AddCommand(planListCmd(a), planShowCmd(a), planApproveCmd(a), planRejectCmd(a), planEscalateCmd(a), planDiffCmd(a))
@@ -37,7 +36,6 @@ func planListCmd(a *app.App) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List the open plans",
 		Long:    `List the open plans. --json: {"plans":[…]}, each as waggle show --json has it.`,
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return planList(cmd.Context(), a, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also answered plans, and revisions that a newer one has replaced")
@@ -58,7 +56,6 @@ func planShowCmd(a *app.App) *cobra.Command {
 		Use:               "show PLAN",
 		Short:             "Read a plan, by default its newest revision",
 		Long:              `Show the text of a plan, by default of its newest revision. --json is as for waggle show.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if _, err := toTeam(ctx, a, op, "plan show", args[0]); err != nil {
@@ -93,7 +90,6 @@ func planApproveCmd(a *app.App) *cobra.Command {
 		Long: `Approve exactly one revision of a plan: --rev is the revision that you have read. A
 revision that a newer one has replaced cannot be approved. Exit codes and --json are as
 for waggle approve.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if rev <= 0 {
@@ -115,7 +111,6 @@ func planRejectCmd(a *app.App) *cobra.Command {
 		Short: "Reject a plan with feedback, for another revision",
 		Long: `Reject a plan. The member gets the feedback and continues to plan. Exit codes and --json
 are as for waggle deny.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if strings.TrimSpace(with.Reason) == "" {
@@ -139,7 +134,6 @@ func planEscalateCmd(a *app.App) *cobra.Command {
 only you, with plan approve and plan reject. Exit 6 when the plan was answered or
 withdrawn, or needs two approvals anyway. --json: {"id","member","revision","digest",
 "changed","decider"}; changed is false when you were the only one to decide already.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if _, err := toTeam(ctx, a, op, "plan escalate", args[0]); err != nil {
@@ -190,7 +184,6 @@ func planDiffCmd(a *app.App) *cobra.Command {
 		Short: "Compare two revisions of a plan",
 		Long: `Print a unified diff of two plans, by their ids, or of two revisions of a member's newest
 plan. --json: {"a","b","same","diff"}.`,
-		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 3 {

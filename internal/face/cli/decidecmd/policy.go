@@ -22,7 +22,6 @@ func Policy(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "The rules of a team: list, change, test, suggest from your answers",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return policyList(cmd.Context(), a) },
 	}
 	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policySandboxedCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a), policySessionsCmd(a))
@@ -40,7 +39,6 @@ NAME the rules that apply to that member. --json: {"team","version","mode",
 "hosts","members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
 {"file","sha256","mode","allow","deny","cut"} of your own file. decide names who decides
 when no rule and no mode allows or denies a call; operator is you.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := asMember(cmd.Context(), a, args); err != nil {
@@ -88,7 +86,6 @@ you remove it, or until the time of --until. It makes a new version of the polic
 applies to the next call, and is the policyVersion of the last message about it.
 --json: {"team","version","changed","members":[{"name","state","version","mode"}]}; state
 is applied, pending or unsupported.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, op, name, err := ruleArg(a, args[0])
 			if err != nil {
@@ -125,7 +122,6 @@ func policyRmCmd(a *app.App) *cobra.Command {
 member that waggle does not run is told, and keeps the rule when its program does not read
 permissionUpdate.removedRules: the command names it. --json is as for policy add, with the
 names of such members in "keep".`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRules,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, op, name, err := ruleArg(a, args[0])
@@ -154,7 +150,7 @@ The setting applies to members whose sandbox passed its self-test when they star
 rules and the modes plan, safe and locked-down apply as before, and a call that names a
 guarded file asks. The record of such a call names the rule "sandboxed". --json is as for
 policy add.`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      cobra.MatchAll(app.Arguments(1, 1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"allow", "ask"},
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			c, err := decide.Of(op).AllowSandboxed(ctx, name, args[0] == "allow")
@@ -232,7 +228,6 @@ command finds NAME in all teams.
 
 --json: {"as","tool","input","cwd","decision","rule","why","decider","mode",
 "area","risk","policy_version","rules":[{"rule","effect","match","counts"}]}.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.judge(cmd.Context(), a, args[0], false)
 		},
@@ -271,7 +266,6 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 
 --json of an id: {"id","kind","member","decision","by","rule","reason","at",
 "policy_version","digest","now"}; now is as for policy test.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !isToolCall(args[0]) && f.member != "" {
@@ -306,7 +300,6 @@ no rule for a call of high risk, for a call that you have ever denied, or for on
 rule already allows, and changes nothing. --json: {"suggestions":[{"rule","scope",
 "approvals","identical","risk","members","matched":[{"id","member","tool","input",
 "decision","by"}],"matched_total","calls_looked_at"}]}.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				ss, err := decide.Of(op).Suggest(cmd.Context(), name)

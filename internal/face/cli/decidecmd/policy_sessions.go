@@ -23,13 +23,12 @@ a call that its own rules allow.
 
 approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 "rules":[{"rule","effect","expires_at","over"}],"changed"}.`,
-		Args: cobra.NoArgs,
 		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
 			return a.SaySessionRules(decide.Of(op).SessionRules())
 		}),
 	}
 	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
+		return &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
 			return a.SaySessionRules(decide.Of(op).TurnSessionRules(ctx, on))
 		})}
 	}
@@ -41,7 +40,7 @@ approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command {
 	var deny bool
 	var expires string
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
 		rule, err := policy.ParseRule(args[0])
 		if err != nil {
 			return &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}

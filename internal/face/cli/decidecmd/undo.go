@@ -29,7 +29,6 @@ A rule holds no more from then on; what it has let run is listed, and nothing un
 Exit code: 0 all of it is taken back; 6 something of it is not, with the reason; 9 there
 is nothing. --json: {"team","at","answers":[{"handle","member","decision","what"}],
 "changes":[{"rule","added"}],"late","ran","done"}.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			names, err := a.NamedOrAll(op)
 			if err != nil {

@@ -35,7 +35,6 @@ and --team-name, or its session id, are those of the entry. --as NAME names it t
 
 --json: {"team","name","instance","pid","start","session","above","trust",
 "controls":[{"what","can","how"}]}.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			as := a.Flags.As

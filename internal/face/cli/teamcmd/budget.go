@@ -34,7 +34,6 @@ Setting a budget, or --none, ends it.
 --json: {"team","budgets":[{"scope","member","limit_usd_micros","limit_tokens",
 "limit_turns","used","raised_usd_micros","raised_tokens","raised_turns"}]}; scope is team,
 run, member or brake.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				all, err := supervise.Of(op).Budgets(cmd.Context(), name)
@@ -58,7 +57,6 @@ func budgetSet(a *app.App) *cobra.Command {
 		Long: `Sets the budget of MEMBER, without MEMBER the team's, with --run that of its run, which
 counts from when it was first set. It takes the place of the one before, with what was
 raised of it.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scope, member := record.ScopeTeam, ""

@@ -53,7 +53,7 @@ too. What the lead says of modes and rules only narrows, until the guest is star
 The guest sets isActive in the team's registry while a turn runs, and changes nothing else
 there. Claude Code's lead reads mail once it has spawned a member of its own: a guest that
 comes before says so.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: app.Arguments(1, app.Many),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := newGuest(args, file)
 			if err != nil {

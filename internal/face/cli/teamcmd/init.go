@@ -43,7 +43,6 @@ budgets as they are now.
 
 --tmux prints lines for ~/.tmux.conf instead, and writes nothing: keys that open the full
 screen and a new task in a popup, and the status bar with waggle status --line.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.tmux && (f.fromTeam || f.template != "") || f.fromTeam && f.template != "" {
 				return &operator.Error{Kind: operator.Usage, Op: "init", Msg: "give one of --template, --from-team and --tmux"}

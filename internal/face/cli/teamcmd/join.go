@@ -33,7 +33,6 @@ func teamTokenCmd(a *app.App) *cobra.Command {
 waggle did not start, becomes the member NAME: a worker with its own journal, whose calls
 are gated like those of every other. It can ask; it approves nothing. The token works
 once, and only until it expires. --json: {"team","member","token","expires"}.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			if cwd, err = filepath.Abs(cwd); err != nil {
 				return err
@@ -75,7 +74,6 @@ func Join(a *app.App) *cobra.Command {
 		Long: `Run a member in this process until its leader ends it, or you interrupt it. The token is
 in WAGGLE_JOIN, or in --token-file ('-' is stdin); 'waggle team token' makes it. It is no
 argument, because other users can read arguments.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, err := joinToken(a, file)
 			if err != nil {

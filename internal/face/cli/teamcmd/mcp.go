@@ -31,7 +31,6 @@ A process that a member's agent has started has that member's token in its envir
 there the command takes neither --team nor --as, and the agent keeps the turn's task. The
 lead's agent has the lead's tools there: to start members, to assign tasks, and to answer
 what the team file's decide gives to the lead.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(a.Err, nil))
 			connect := func(ctx context.Context, s mcp.Seat) error {

@@ -35,7 +35,6 @@ If either is interrupted, the same command finishes it, a change of layout also 
 process that leads the team; nothing is lost.
 
 --json with --layout: {"team","layout","changed","members","notes"}.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if layout != "" && dry {

@@ -46,7 +46,6 @@ closes, the run ends as by Ctrl-C; nohup keeps it.
 --json is the report: {"team","exit","reason","began","took_s","sandbox","state","tasks",
 "requests","members","overlaps"}, as in the file report.json of --report; with --plan
 {"file","sha256","team","members","tasks","meaning"}.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ro.Wait > 0 && !ro.Headless {
 				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Advice: "without --headless a run waits anyway"}

@@ -25,7 +25,6 @@ it is in WAGGLE_TOKEN. --where prints URL and token; --json: {"v","url","token",
 
 The server listens on the loopback. Another address needs a certificate and its key. It
 serves every team unless --team names one.`,
-		Args: cobra.NoArgs,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) (err error) {
 			if where {
 				e, err := mail.Of(op).Endpoint()

@@ -26,7 +26,6 @@ func Spawn(a *app.App) *cobra.Command {
 starts. The command returns when the member is ready, and shows its model, mode and
 directory. When these are not as requested, it ends the member again, unless --accept
 keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
-		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := o.member(args)
 			if err != nil {

@@ -30,7 +30,6 @@ func Team(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "team",
 		Short: "Teams and their members",
-		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return teamList(cmd.Context(), a) },
 	}
 	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a),
@@ -46,7 +45,6 @@ func teamListCmd(a *app.App) *cobra.Command {
 		Short:   "List the teams in this wire tree",
 		Long: `List the teams in this wire tree. --json: {"teams":[{"name","dialect","layout","members",
 "live"}]}; live counts the running processes.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return teamList(cmd.Context(), a) },
 	}
 }
@@ -83,7 +81,6 @@ func teamCreateCmd(a *app.App) *cobra.Command {
 		Use:   "create TEAM",
 		Short: "Make an empty team that waggle leads",
 		Long:  `Make an empty team that waggle leads. --json: {"path","team"}.`,
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, nameErr := team.CheckName(args[0])
 			m, modeErr := policy.ParseMode(mode)
@@ -123,7 +120,6 @@ team itself. With --agent mcp the member's program is an MCP client, such as an 
 the command then prints the entry for the client's configuration, with which the client
 starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --agent mcp
 {"team","member","mcpServers"}.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var nameErr, dataErr error
 			m.Name, nameErr = protocol.ParseNewMember(args[0])
@@ -198,7 +194,6 @@ func teamRemoveCmd(a *app.App) *cobra.Command {
 		Aliases:           []string{"rm"},
 		Short:             "Remove a member from the registry",
 		Long:              `Remove a member from the registry. --json: {"member","state"}.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteMembers,
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			if err := teams.Of(op).Remove(ctx, name, args[0]); err != nil {
@@ -219,7 +214,6 @@ func teamDeleteCmd(a *app.App) *cobra.Command {
 the archive. A team whose members run is refused, unless --force. --json: {"team","state",
 "ended":[{"name","pid"}],"archive","tasks"}; tasks is kept, archived or removed;
 with --plan as for down.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {

@@ -30,7 +30,6 @@ func teamBackupCmd(a *app.App) *cobra.Command {
 Registry, mailboxes and tasks are those of one moment; the team may continue meanwhile.
 A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists is
 not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			rep, err := backup(ctx, a, op, name, out)
@@ -118,7 +117,6 @@ journal here is that of the very same team does the team continue it.
 --json: {"team","from","files","verified","authority","history","replaced","ended",
 "skipped"}; authority is kept, new or none; with --plan {"team","from","files","verified",
 "authority","replaces","running","skipped"}.`,
-		Args: cobra.ExactArgs(1),
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) (err error) {
 			if as != "" {
 				if do.As, err = team.CheckName(as); err != nil {

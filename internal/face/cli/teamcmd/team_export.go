@@ -24,7 +24,6 @@ func teamExportCmd(a *app.App) *cobra.Command {
   state     who is in the team: {"team","created","active_members","total_members"}
 
 The command changes nothing. A FILE that exists is not overwritten.`,
-		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if a.Flags.JSON {

@@ -62,7 +62,6 @@ The command shows a report when the team ends, and exits as waggle down does.
 
 --json with --detach is as for status; without it {"team","state"} at the end; with --plan
 {"file","sha256","team","members","tasks","meaning"}.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if plan {
 				return planFile(cmd.Context(), a, args)
@@ -252,7 +251,6 @@ func Lead(a *app.App) *cobra.Command {
 		Use:    "lead",
 		Short:  "Lead a team without a terminal (started by waggle itself)",
 		Hidden: true,
-		Args:   cobra.NoArgs,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
 			name, err := protocol.ParseTeam(a.Flags.Team)
 			if err != nil {
@@ -303,7 +301,6 @@ and its tasks stay given back.
 --json with --plan: {"team","led","pid","halted","members":[{"name","action","session",
 "pid","why"}],"file_changed","file","open_tasks","undelivered","pending","unknown",
 "leftover"}.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, member, err := teamOrMember(cmd.Context(), a, args)
@@ -488,7 +485,6 @@ func Detach(a *app.App) *cobra.Command {
 		Short: "Leave a team running in the background",
 		Long: `Make the waggle up or resume that leads a team in a terminal hand over to a process in
 the background, and end. The members run on. --json: {"team","state","pid"}.`,
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			s, err := supervise.Of(op).Detach(ctx, name)

@@ -27,6 +27,7 @@ func Worker(a *app.App) *cobra.Command {
 		Hidden: true,
 		// Its arguments are those of worker.Options.Argv.
 		DisableFlagParsing: true,
+		Args:               cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := worker.Invoked(append([]string{"waggle", "worker"}, args...))
 			if err != nil {
@@ -98,7 +99,6 @@ func Hold(a *app.App) *cobra.Command {
 		Use:    "hold FILE",
 		Short:  "Hold a member's terminal (started by waggle itself)",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			screen, _ := a.In.(*os.File)
 			// Signals go to the held process; this command ends after it.
