@@ -14,8 +14,7 @@ import (
 	"waggle/worker"
 )
 
-// Kind is the kind of a failure. A face turns it into what its users see: the command line
-// has an exit code for each.
+// Kind is the kind of a failure. A face turns it into what its users see. Its number is the exit code of the command line.
 type Kind uint8
 
 // The kinds of failures.

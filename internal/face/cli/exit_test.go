@@ -43,9 +43,9 @@ func TestExitCodes(t *testing.T) {
 		n, _ := strconv.Atoi(m[1])
 		helped[n] = true
 	}
-	for k, code := range app.Exits {
-		if !helped[code] {
-			t.Errorf("the help does not list exit %d of %s", code, k)
+	for k := operator.None; k.String() != "unknown"; k++ {
+		if !helped[app.ExitCode(k)] {
+			t.Errorf("the help does not list exit %d of %s", app.ExitCode(k), k)
 		}
 	}
 }

@@ -48,7 +48,7 @@ is nothing. --json: {"team","at","answers":[{"handle","member","decision","what"
 				return err
 			}
 			if len(act.Late) > 0 && !plan {
-				return app.ExitError(app.ExitCode(operator.Refused))
+				return app.ExitError(app.ExitRefused)
 			}
 			return nil
 		}),
