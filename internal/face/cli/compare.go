@@ -24,7 +24,6 @@ worktrees stay until you end them.
 --json: {"compared":[{"team","member","branch","task","state","working","added","deleted",
 "files","cut","check"}]}; files and cut as for diff, check as for merge, null when it did
 not run.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := a.TeamWith(cmd.Context(), args[0])
 			if err != nil {

@@ -44,7 +44,7 @@ Code, which has a home of its own and a scripted model in this program: no key e
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask, and do not pause")
 	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep the scratch tree")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "claude: the installed client plays two of the agents")
-	app.Must(cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions([]string{claude.Kind}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "agent", claude.Kind)
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name the journal or mailbox line behind each line")
 	return cmd
 }

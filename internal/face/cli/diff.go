@@ -33,7 +33,6 @@ larger than 4 MiB, and more than 5000 or 64 MiB of them, are left out.
 --json: {"team","member","turn","branch","path","base","head","files":[{"path","added",
 "deleted","binary"}],"uncommitted","cut","diff"}; turn only with --turn, diff is "" with
 --stat.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := a.TeamWith(cmd.Context(), args[0])
 			if err != nil {

@@ -35,7 +35,6 @@ reports that have arrived.
 "request" {"handle","status","decision","by","via","at"}, and with "reply" to a shutdown
 request; with --news also "news"; with --follow one entry a line, of several teams with
 "team". Of several teams: {"inboxes":[…]}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b := in
 			b.a, b.member = a, protocol.Lead

@@ -25,7 +25,6 @@ a team that has ended. Very old output is gone: a log is kept in a few parts.
 
 --json: {"team","name","log","where","lines"}; where is team or archive. With --follow one
 {"line"} a line.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 0 || n == 0 && cmd.Flags().Changed("lines") {
 				return &operator.Error{Kind: operator.Usage, Op: "logs", Msg: fmt.Sprintf("-n %d is no number of lines", n), Advice: "-n 1 shows the last line; without -n all are shown"}

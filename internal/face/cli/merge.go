@@ -55,7 +55,6 @@ files are as before. NAME may be omitted when there is one.
 "untouched","hooks","no_hooks","conflict","task","stopped","removed","kept"}, also after a
 failed check or a conflict; with --plan {"team","member","branch","into","how","check",
 "files","uncommitted"}; with --abort {"team","member","branch","into","at","path"}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case m.goOn && m.abort:

@@ -138,8 +138,7 @@ and worktree is empty where the team would be opened.`,
 	f.StringVar(&n.mode, "permission-mode", "", "its permission mode")
 	f.StringVar(&n.want.Backend, "backend", operator.BackendProcess, "where its process runs")
 	f.StringArrayVar(&n.want.Command, "command", nil, "argument of the program that an exec member runs; repeat it for each argument")
-	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
-	app.Must(cmd.RegisterFlagCompletionFunc("backend", cobra.FixedCompletions(operator.Backends(), cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "backend", operator.Backends()...)
 	cmd.ValidArgsFunction = cobra.FixedCompletions(newAgents(), cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }

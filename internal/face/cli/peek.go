@@ -30,7 +30,6 @@ shows all of a member's output.
 --json: {"team","name","state","since","why","log","at","age_s","shown","where","lines",
 "earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
 or archive. With --follow, one {"line"} a line after it.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 1 {
 				return &operator.Error{Kind: operator.Usage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Advice: "-n 1 shows the last line"}

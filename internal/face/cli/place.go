@@ -25,7 +25,6 @@ worktree is kept, and one of a team that has ended. Exit 9 when the directory is
 any more.
 
 --json: {"team","member","path","branch"}; branch is "" without a worktree.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := placeOf(cmd.Context(), a, args[0])
 			switch {
@@ -52,7 +51,6 @@ returns at once. The editor runs as you, outside of the member's sandbox, with t
 member's WAGGLE_PORT_BASE.
 
 --json: as waggle path.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := placeOf(cmd.Context(), a, args[0])
 			if err != nil {
@@ -82,7 +80,6 @@ func shellCmd(a *app.App) *cobra.Command {
 you, outside of the member's sandbox: waggle gates and records nothing of it. It has your
 environment and the member's WAGGLE_PORT_BASE, and none of the member's tokens. The member
 works on meanwhile. exit leaves it; the exit code is that of the shell.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.Flags.JSON {
 				return &operator.Error{Kind: operator.Usage, Op: "shell", Msg: "shell starts a shell in this terminal, and has no --json", Advice: "waggle path --json has the directory"}

@@ -57,7 +57,7 @@ the dialect that it had.`,
 	}
 	names := protocol.Strings(protocol.Dialects())
 	cmd.Flags().StringVar(&dialect, "dialect", string(protocol.DialectWire), strings.Join(names, ", "))
-	app.Must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "dialect", names...)
 	return cmd
 }
 

@@ -22,7 +22,6 @@ and its files. A branch with an open pull request is only pushed.
 
 --json: {"team","member","branch","into","remote","commit","title","message","files",
 "url","changed"}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := takenFrom(cmd.Context(), a, args[0])
 			if err != nil {

@@ -40,7 +40,6 @@ the next writer cuts it off.
 --json: {"team","journal","member","file","line","seq","why","readable_records",
 "lost_records","lost_bytes","lost_sha256","kept","members","dropped","acknowledged"}; of
 journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, member, err := damaged(a, args)
 			if err != nil {

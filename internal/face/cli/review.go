@@ -40,7 +40,6 @@ exit 2, and none is sent.
 
 --json: {"team","member","comments":[{"file","line","deleted","quoted","text"}],
 "results"}; results is as for waggle send.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := takenFrom(cmd.Context(), a, args[0])
 			if err != nil {

@@ -176,8 +176,6 @@ func Root(a *app.App) *cobra.Command {
 	f.BoolVar(&a.Flags.NoColor, "no-color", false, "no colour (also NO_COLOR)")
 	f.BoolVar(&a.Flags.UTC, "utc", false, "show whole times in UTC instead of local ones")
 	f.BoolVarP(&a.Flags.Quiet, "quiet", "q", false, "no messages on stderr")
-	app.Must(root.RegisterFlagCompletionFunc("team", a.CompleteTeams))
-	app.Must(root.RegisterFlagCompletionFunc("as", a.CompleteMembers))
 	root.SetFlagErrorFunc(flagError)
 	root.Version = a.Version
 	root.SetVersionTemplate(versionLine(a.Version) + "\n")
@@ -196,6 +194,7 @@ func Root(a *app.App) *cobra.Command {
 	completeBelow(root)
 	for _, cmd := range app.Commands(root) {
 		exemplify(cmd)
+		a.Complete(cmd, nameOf(cmd))
 	}
 	helpBelow(a, root)
 	return root

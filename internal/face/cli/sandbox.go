@@ -35,7 +35,6 @@ The command prints each point of the self-test with its result, the level, and t
 that would permit a higher level. Exit 0 when the level is enforced and every point
 passed, else 1. --json: {"member","tree","level","passed","why","fix","gaps":[],
 "points":[{"name","ok","detail"}]}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				a.Flags.As = args[0]

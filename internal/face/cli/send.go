@@ -78,7 +78,6 @@ next tool call, if its agent supports that; interrupt stops its turn, whose task
 open. Only the lead's own messages have a priority, and only from their record.
 
 --json: {"results":[{"to","msg_id","state","ahead","detail","error"}]}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ends = cmd.Flags().Changed("until")
 			return send(cmd.Context(), a, f, args)
@@ -95,8 +94,8 @@ open. Only the lead's own messages have a priority, and only from their record.
 	teamcmd.MetadataFlag(cmd, &f.metadata)
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
-	app.Must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
-	app.Must(cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"delivered", "acked"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "priority", "normal", "next-tool", "interrupt")
+	app.OneOf(cmd, "wait", "delivered", "acked")
 	return cmd
 }
 

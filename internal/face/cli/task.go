@@ -129,11 +129,6 @@ from stdin. --json: {"task","changed","ordered"}; task is as for task list.`,
 	f.StringSliceVar(&after, "after", nil, "ids of tasks that block it")
 	f.StringSliceVar(&before, "before", nil, "ids of tasks that it blocks")
 	terms(cmd, &n.Terms)
-	app.Must(cmd.RegisterFlagCompletionFunc("owner", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.CompleteMembers(cmd, nil, s)
-	}))
-	app.Must(cmd.RegisterFlagCompletionFunc("after", a.CompleteTasks))
-	app.Must(cmd.RegisterFlagCompletionFunc("before", a.CompleteTasks))
 	return cmd
 }
 
@@ -147,12 +142,6 @@ journal, and does the task when it is idle and nothing blocks the task; any othe
 gets a task_assignment in its mailbox. A task that a member is working on keeps its
 owner. A failed task runs again when you assign it again. What no flag sets (directory,
 timeout, plan, check) stays as it was ordered before. --json is as for task add.`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 1 {
-				return a.CompleteMembers(cmd, nil, s)
-			}
-			return a.CompleteTasks(cmd, args, s)
-		},
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			to, err := member("task assign", args[1])
 			if err != nil {
@@ -177,7 +166,6 @@ it. A claim is refused with the reason: task_not_found, already_claimed, already
 blocked, agent_busy (a member has one task in progress at a time), delisted (it has left
 the team). A member that runs only orders cannot claim: assign the task. --json is as for
 task add.`,
-		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			as, err := owner(a, "task claim")
 			if err == nil && as == "" {
@@ -198,11 +186,10 @@ task add.`,
 
 func taskStartCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "start ID",
-		Short:             "Set a task in progress, for its owner or --as",
-		Long:              `Set a task in progress, for its owner or --as. --json is as for task add.`,
-		ValidArgsFunction: a.CompleteTasks,
-		RunE:              taskStep(a, "task start", board.Operator.StartTask),
+		Use:   "start ID",
+		Short: "Set a task in progress, for its owner or --as",
+		Long:  `Set a task in progress, for its owner or --as. --json is as for task add.`,
+		RunE:  taskStep(a, "task start", board.Operator.StartTask),
 	}
 }
 
@@ -212,8 +199,7 @@ func taskDoneCmd(a *app.App) *cobra.Command {
 		Short: "Set a task completed, for its owner or --as",
 		Long: `Set a task completed, for its owner or --as. This changes only the list: a run counts a
 task as completed when its owner's journal says so. --json is as for task add.`,
-		ValidArgsFunction: a.CompleteTasks,
-		RunE:              taskStep(a, "task done", board.Operator.FinishTask),
+		RunE: taskStep(a, "task done", board.Operator.FinishTask),
 	}
 }
 
@@ -223,7 +209,6 @@ func taskBlockCmd(a *app.App) *cobra.Command {
 		Short: "Make a task wait for others",
 		Long: `Make a task wait for others. Tasks that would wait for each other are refused. --json is
 as for task add.`,
-		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), taskIDs(args[1:]), nil, false)
 			return sayLinks(a, r, err)
@@ -237,7 +222,6 @@ func taskUnblockCmd(a *app.App) *cobra.Command {
 		Short: "Remove blockers of a task, or all of them",
 		Long: `Remove the named blockers of a task, or without names all of them. --json is as for task
 add.`,
-		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			r, err := board.Of(op).BlockTask(ctx, name, taskID(args[0]), nil, taskIDs(args[1:]), len(args) == 1)
 			return sayLinks(a, r, err)
@@ -260,7 +244,6 @@ func taskReleaseCmd(a *app.App) *cobra.Command {
 task of that member, which has ended; waggle does that itself for members that it runs,
 when their process is gone. A task that a member is working on keeps its owner. --json:
 {"released":[ID]}.`,
-		ValidArgsFunction: a.CompleteTasks,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("name tasks, or a member")
@@ -300,7 +283,6 @@ func taskRmCmd(a *app.App) *cobra.Command {
 		Long: `Remove tasks. Their ids are not used again, and the tasks that they blocked are not
 blocked by them any more. A task that a member is working on is not removed. --json:
 {"removed":[ID]}.`,
-		ValidArgsFunction: a.CompleteTasks,
 		RunE: app.InTeam(a.TaskTeam, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) (err error) {
 			var gone []task.ID
 			for _, s := range args {

@@ -89,7 +89,6 @@ func taskShowCmd(a *app.App) *cobra.Command {
 		Long: `Show a task whole. --json: {"task"} with the fields of task list and "description",
 "active_form","blocks","metadata","order":{"member","seq","at","by","sent","sha256"};
 order is null when no member has an order of waggle for it.`,
-		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), a.TaskTeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				d, err := board.Of(op).Task(cmd.Context(), name, taskID(args[0]))

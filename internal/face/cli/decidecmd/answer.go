@@ -28,7 +28,6 @@ gets no answer.
 Exit codes and --json are as for approve.`,
 		Example: `  waggle answer 7KQF 2
   waggle answer 7KQF "neither: keep both"`,
-		ValidArgsFunction: a.CompleteRequests,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			with.Words = args[1:]
 			return answerOne(ctx, a, op, args[:1], "", with)

@@ -68,8 +68,7 @@ Exit 0 also when the request had this answer already ("changed":false); 6 when i
 decided otherwise, has expired or has another digest; 9 when there is no such request.
 --json: {"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
 "policy".`,
-		Args:              cobra.ArbitraryArgs, // without any the error says more
-		ValidArgsFunction: a.CompleteRequests,
+		Args: cobra.ArbitraryArgs, // without any the error says more
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
 			if done, err := approveProposal(ctx, a, op, ids, f, start); done || err != nil {
 				return err
@@ -84,7 +83,7 @@ decided otherwise, has expired or has another digest; 9 when there is no such re
 	fl.StringVar(&f.scope, "for", "member", "whom the rule is for: member, team or sessions")
 	app.WhenVar(fl, &f.expires, "until", "when the rule ends: task, today, always, 8h, a date (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input, nor about a proposal")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "for", "member", "team", scopeSessions)
 	return cmd
 }
 
@@ -96,8 +95,7 @@ func Deny(a *app.App) *cobra.Command {
 		Long: `Deny requests, with a reason for the worker. With NAME the command shows the one open
 request of that member and asks whether to deny it (v shows all of it). Ids, groups,
 exit codes and --json are as for approve.`,
-		Args:              cobra.ArbitraryArgs, // without any the error says more
-		ValidArgsFunction: a.CompleteRequests,
+		Args: cobra.ArbitraryArgs, // without any the error says more
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, ids []string) error {
 			return answerOne(ctx, a, op, ids, "", with)
 		}),

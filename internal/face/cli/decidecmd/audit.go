@@ -47,7 +47,6 @@ Keep the heads in another place: a person who rewrites a whole chain changes its
 "problems":[{"journal","owner","file","line","seq","why"}],"acknowledged":[{"journal",
 "owner","file","line","seq","why","lost_records","kept","at"}],"snapshots","recomputed",
 "not_recomputed"}. A break that you have acknowledged is listed and is not a problem.`,
-		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), pastTeam(a, args), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				v, err := inspect.Of(op).Verify(cmd.Context(), string(name))
@@ -94,7 +93,6 @@ The team "-" stands for the sessions that you started yourself, and their reques
 and updated_digest when you changed the input. Outcome is done, failed, running or
 unknown; "" when the call did not start. A journal that is broken is named in "problems",
 as by audit verify, and is exit 1; the calls of the other members are listed.`,
-		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(oneOf("--decision", q.Decision, decisions), oneOf("--by", q.By, deciders)); err != nil {
 				return err
@@ -141,8 +139,8 @@ as by audit verify, and is exit 1; the calls of the other members are listed.`,
 	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that contains this text")
 	app.WhenVar(fl, &since, "since", "asked since: 7d, 2h, 2026-11-20")
 	app.WhenVar(fl, &until, "until", "asked before: 7d, 2h, 2026-11-20")
-	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions(decisions, cobra.ShellCompDirectiveNoFileComp)))
-	app.Must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(deciders, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "decision", decisions...)
+	app.OneOf(cmd, "by", deciders...)
 	return cmd
 }
 
@@ -172,7 +170,6 @@ func auditShowCmd(a *app.App) *cobra.Command {
 and by which rule, its outcome, and every record about it. --team names a team, also one
 that was deleted. --json: {"event","records":[{"journal","owner","seq","time","writer",
 "kind","body"}]}; event is as for audit query.`,
-		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.EachTeam(cmd.Context(), pastTeam(a, nil), func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				d, err := inspect.Of(op).AuditShow(cmd.Context(), string(name), args[0])
@@ -197,7 +194,6 @@ that the environment holds under names such as API_KEY, tokens of known forms, a
 follows words such as password. It cannot find every secret. The journals themselves do
 not change.
 ` + pastHelp,
-		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, of, err := Past(a, args)
 			if err != nil {

@@ -59,7 +59,7 @@ func (f *hooksFlags) where(cmd *cobra.Command) {
 	clients := protocol.Strings(claudesettings.Clients)
 	cmd.Flags().StringVar(&f.client, "for", string(claudesettings.Claude), "whose settings: "+strings.Join(clients, ", "))
 	cmd.Flags().BoolVar(&f.project, "project", false, "the settings of this repository, not yours for all")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(clients, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "for", clients...)
 }
 
 // command is a command about the same settings file.

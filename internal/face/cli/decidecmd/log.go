@@ -43,7 +43,6 @@ leader's journal of the one team that is followed ends the command.
 
 --json: {"records":[{"team","time","journal","name","seq","writer","kind","body"}]}, and
 "problems", as by audit verify, where a journal is broken; with --follow a record a line.`,
-		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.known(); err != nil {
 				return err
@@ -76,7 +75,7 @@ leader's journal of the one team that is followed ends the command.
 	cmd.Flags().StringVar(&v.kind, "kind", "", "only records of this kind")
 	cmd.Flags().BoolVar(&v.raw, "raw", false, "show the records as JSON, with times in UTC")
 	cmd.Flags().BoolVarP(&v.follow, "follow", "f", false, "continue, and show new records")
-	app.Must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(record.Kinds(), cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "kind", record.Kinds()...)
 	return cmd
 }
 

@@ -28,7 +28,6 @@ plan still needs it. --json: {"team","version","changed","members":[{"name","sta
 			}
 			return nil
 		}),
-		ValidArgsFunction: a.CompleteModes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showPolicy(cmd.Context(), a, "", func(v *decide.PolicyView) app.Output {

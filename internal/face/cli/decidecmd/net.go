@@ -53,7 +53,6 @@ sandbox an answer binds only tools that ask. A deny rule for a host
 the row names them.
 --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from","by",
 "enforced","sandbox","closed"}]}.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := asMember(cmd.Context(), a, args); err != nil {
 				return err
@@ -79,7 +78,7 @@ for the team.
 
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	var f netFlags
-	cmd := &cobra.Command{ValidArgsFunction: a.CompleteHosts,
+	cmd := &cobra.Command{
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			return netAnswer(ctx, a, op, args[0], allow, f)
 		})}
@@ -90,7 +89,6 @@ func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
 	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: the members that ask)")
 	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
 	fl.StringVarP(&f.reason, "message", "m", "", "why")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	if allow {
 		cmd.Use, cmd.Short = "allow TARGET", "Allow a host: once, for the session, or until a time"
 		cmd.Long = "Allow a host." + netLong + `
@@ -117,14 +115,12 @@ func netRevokeCmd(a *app.App) *cobra.Command {
 		Long: `Remove the permission for HOST, HOST:PORT, or HOST:* for every port, from every member
 or with --for from one. Open connections to it are closed, and the next connection asks
 again. Open requests stay open. --json is as for net deny.`,
-		ValidArgsFunction: a.CompleteHosts,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			f.revoke = true
 			return netAnswer(ctx, a, op, args[0], false, f)
 		}),
 	}
 	cmd.Flags().StringVar(&f.member, "for", "", "from this member, or '*' for the team's permission (default: from every member)")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }
 

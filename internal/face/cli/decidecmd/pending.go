@@ -167,7 +167,6 @@ because, pattern, suggest, suggest_matched, suggest_calls, trust, votes, asker, 
 a tool call also what its digest covers beside the input: stdin, env, held (waggle runs
 the call itself), program, words, scripts, paths; else unheld. Of a group
 {"group","requests"}.`,
-		ValidArgsFunction: a.CompleteRequests,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {
 				return showGroup(ctx, a, op, args[0])

@@ -53,10 +53,9 @@ func planList(ctx context.Context, a *app.App, all bool) error {
 func planShowCmd(a *app.App) *cobra.Command {
 	var rev int
 	cmd := &cobra.Command{
-		Use:               "show PLAN",
-		Short:             "Read a plan, by default its newest revision",
-		Long:              `Show the text of a plan, by default of its newest revision. --json is as for waggle show.`,
-		ValidArgsFunction: a.CompletePlans,
+		Use:   "show PLAN",
+		Short: "Read a plan, by default its newest revision",
+		Long:  `Show the text of a plan, by default of its newest revision. --json is as for waggle show.`,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if _, err := toTeam(ctx, a, op, "plan show", args[0]); err != nil {
 				return err
@@ -90,7 +89,6 @@ func planApproveCmd(a *app.App) *cobra.Command {
 		Long: `Approve exactly one revision of a plan: --rev is the revision that you have read. A
 revision that a newer one has replaced cannot be approved. Exit codes and --json are as
 for waggle approve.`,
-		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if rev <= 0 {
 				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Advice: "waggle plan show " + args[0]}
@@ -111,7 +109,6 @@ func planRejectCmd(a *app.App) *cobra.Command {
 		Short: "Reject a plan with feedback, for another revision",
 		Long: `Reject a plan. The member gets the feedback and continues to plan. Exit codes and --json
 are as for waggle deny.`,
-		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if strings.TrimSpace(with.Reason) == "" {
 				return &operator.Error{Kind: operator.Usage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
@@ -134,7 +131,6 @@ func planEscalateCmd(a *app.App) *cobra.Command {
 only you, with plan approve and plan reject. Exit 6 when the plan was answered or
 withdrawn, or needs two approvals anyway. --json: {"id","member","revision","digest",
 "changed","decider"}; changed is false when you were the only one to decide already.`,
-		ValidArgsFunction: a.CompletePlans,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 			if _, err := toTeam(ctx, a, op, "plan escalate", args[0]); err != nil {
 				return err
@@ -184,7 +180,6 @@ func planDiffCmd(a *app.App) *cobra.Command {
 		Short: "Compare two revisions of a plan",
 		Long: `Print a unified diff of two plans, by their ids, or of two revisions of a member's newest
 plan. --json: {"a","b","same","diff"}.`,
-		ValidArgsFunction: a.CompletePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 3 {
 				_, of, err := a.TeamWith(cmd.Context(), args[0])

@@ -39,7 +39,6 @@ NAME the rules that apply to that member. --json: {"team","version","mode",
 "hosts","members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
 {"file","sha256","mode","allow","deny","cut"} of your own file. decide names who decides
 when no rule and no mode allows or denies a call; operator is you.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := asMember(cmd.Context(), a, args); err != nil {
 				return err
@@ -108,7 +107,6 @@ is applied, pending or unsupported.`,
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	cmd.Flags().StringVar(&member, "for", "", "for this member (default: the team)")
 	app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }
 
@@ -122,7 +120,6 @@ func policyRmCmd(a *app.App) *cobra.Command {
 member that waggle does not run is told, and keeps the rule when its program does not read
 permissionUpdate.removedRules: the command names it. --json is as for policy add, with the
 names of such members in "keep".`,
-		ValidArgsFunction: a.CompleteRules,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, op, name, err := ruleArg(a, args[0])
 			if err != nil {
@@ -137,7 +134,6 @@ names of such members in "keep".`,
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "the rule that denies")
 	cmd.Flags().StringVar(&member, "for", "", "from this member only")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 	return cmd
 }
 
@@ -195,7 +191,6 @@ type judging struct{ cwd, member string }
 func (f *judging) add(a *app.App, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
 	cmd.Flags().StringVar(&f.member, "for", "", "as a call of this member, with its rules, mode and directory (default: the team)")
-	app.Must(cmd.RegisterFlagCompletionFunc("for", a.CompleteMembers))
 }
 
 // team is the team whose policy judges: that of --team, else the one that has the member. --as is the older
@@ -266,7 +261,6 @@ now. With a TOOLCALL, as policy test takes it with --for NAME, show only the lat
 
 --json of an id: {"id","kind","member","decision","by","rule","reason","at",
 "policy_version","digest","now"}; now is as for policy test.`,
-		ValidArgsFunction: a.CompleteRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !isToolCall(args[0]) && f.member != "" {
 				return &operator.Error{Kind: operator.Usage, Op: "policy explain", Msg: "--for is for a TOOLCALL: a past call has its member", Advice: "waggle policy explain " + args[0]}

@@ -34,7 +34,6 @@ teams here.
 "waiting":[{"id","member","asks","risk","age_s","asker","next"}],"trouble":[…]}; trouble
 lists the members that have failed, are blocked or unknown now, like members. Of several
 teams: {"recaps":[…]}.`,
-		ValidArgsFunction: a.CompletePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := ago(a, since)
 			if err != nil {

@@ -64,7 +64,6 @@ blocked or has left, or the team has ended; 4 after --timeout. The command only 
 
 --json: {"until","reached","v","time","team","member","state","from","why","handle"},
 also with exit 1 and 4; the last eight as log --follow --json has them.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, ok := goals[until]
 			if !ok {
@@ -89,7 +88,7 @@ also with exit 1 and 4; the last eight as log --follow --json has them.`,
 	}
 	cmd.Flags().StringVar(&until, "until", "", strings.Join(goalWords, ", "))
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this time (exit 4)")
-	app.Must(cmd.RegisterFlagCompletionFunc("until", cobra.FixedCompletions(goalWords, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "until", goalWords...)
 	return cmd
 }
 

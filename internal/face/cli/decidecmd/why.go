@@ -49,7 +49,6 @@ directory.
 "at","detail"}]}, and "unheard" if only config.json has it; of a request as policy
 explain, of a call as policy test, of a path {"read","edit"} with one of these each,
 and "open" where it may be a host.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return why(cmd.Context(), a, f, args[0])
 		},

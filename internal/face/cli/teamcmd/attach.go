@@ -35,7 +35,6 @@ except with --type; Ctrl-] leaves it, and the member goes on. With --type every 
 reaches it, Ctrl-C too, which ends what runs there. Then tmux shows a member's pane, and
 its own detach key leaves it; inside of that tmux you are in the pane itself. A session of
 yours in tmux is shown by its name, @NAME, pid or id, and so is an adopted one.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return comeBack(cmd.Context(), a)

@@ -57,7 +57,6 @@ func budgetSet(a *app.App) *cobra.Command {
 		Long: `Sets the budget of MEMBER, without MEMBER the team's, with --run that of its run, which
 counts from when it was first set. It takes the place of the one before, with what was
 raised of it.`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scope, member := record.ScopeTeam, ""
 			switch {

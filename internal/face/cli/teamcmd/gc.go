@@ -35,7 +35,6 @@ last line names such members.
 "error"}],"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],
 "living"}. kind is process, command, holder, pane, record, hand-over, socket, worktree,
 mail or session, and team for a team that is kept.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if yes && dry {
 				return &operator.Error{Kind: operator.Usage, Op: "gc", Msg: "--yes and --plan are opposites"}

@@ -96,6 +96,5 @@ comes before says so.`,
 	cmd.Flags().StringVar(&file, "file", "", "team file that describes it")
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "directory in which its command runs")
 	cmd.Flags().StringVar(&mode, "permission-mode", "", "its permission mode: which runs need no answer of its lead, inside the ceiling (default \"default\")")
-	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
 	return cmd
 }

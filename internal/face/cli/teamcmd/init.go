@@ -76,7 +76,7 @@ screen and a new task in a popup, and the status bar with waggle status --line.`
 	fs.BoolVar(&f.tmux, "tmux", false, "print the key bindings and the status bar for tmux")
 	fs.BoolVar(&f.fromTeam, "from-team", false, "write what the team that is up amounts to")
 	fs.StringVar(&f.template, "template", draft.Checks, "what the team is for: "+strings.Join(draft.Templates(), ", "))
-	app.Must(cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(draft.Templates(), cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "template", draft.Templates()...)
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 // layoutFlag adds --layout for create and migrate.
 func layoutFlag(cmd *cobra.Command, value *string, preset, usage string) {
 	cmd.Flags().StringVar(value, "layout", preset, usage+": array (what Claude Code reads) or jsonl")
-	app.Must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]string{mailbox.Array.String(), mailbox.JSONL.String()}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "layout", mailbox.Array.String(), mailbox.JSONL.String())
 }
 
 func teamMigrateCmd(a *app.App) *cobra.Command {
@@ -35,7 +35,6 @@ If either is interrupted, the same command finishes it, a change of layout also 
 process that leads the team; nothing is lost.
 
 --json with --layout: {"team","layout","changed","members","notes"}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if layout != "" && dry {
 				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Msg: "--plan is for the versions; it does not go with --layout"}

@@ -45,9 +45,8 @@ keeps it. --json: {"team","name","session","pid","backend","task","ready"}.`,
 	}
 	l.add(cmd, false)
 	o.add(cmd)
-	app.Must(cmd.RegisterFlagCompletionFunc("permission-mode", a.CompleteModes))
 	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {teamfile.RestartOnFailure, teamfile.RestartNever}} {
-		app.Must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+		app.OneOf(cmd, flag, words...)
 	}
 	return cmd
 }

@@ -74,7 +74,6 @@ TEAM may have ended: then the command shows when and how it ended, how its membe
 its tasks, and which worktrees and branches are kept. --json: {"team","state","id",
 "opened","ended_at","how","members":[{"name","state","how","detail","at"}],"tasks":[{"id",
 "subject","owner","state","note"}],"worktrees","pending","dir"}; state is ended.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if line {
 				return statusLine(cmd.Context(), a)

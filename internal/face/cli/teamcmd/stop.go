@@ -51,7 +51,6 @@ what was cut goes on then. Only a member that has not stopped within the grace i
 --all --sessions also stops your own sessions that have waggle's hooks: what they ask is
 denied, and their calls are refused, until you type there.
 ` + stopCodes,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all != (len(args) == 0) {
 				return &operator.Error{Kind: operator.Usage, Op: "stop", Msg: "name a member, or say --all"}
@@ -107,7 +106,6 @@ died, 10 its budget was used up, 3 nobody answered its question, 6 it was denied
 --json: {"team","state","members":[{"member","how","step","rejected","forced","answered",
 "worktree"}],"archive","worktrees"}; with --plan {"team","led","running":[{"name",
 "pid"}]}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
 				return planEnd(ctx, a, op, name)

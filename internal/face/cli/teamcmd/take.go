@@ -34,7 +34,6 @@ must have one is not taken. One process has a session at a time; status names it
 
 Ctrl-C gives up before the client is open. A member in a pane is typed to there (waggle
 attach NAME --type). Without a terminal, and with --json, it is an error (exit code 2).`,
-		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, team, err := a.Team()
 			switch {

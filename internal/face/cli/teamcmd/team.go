@@ -151,7 +151,7 @@ starts 'waggle mcp'. --json: {"agent_id","archived","color","member"}, with --ag
 	}
 	cmd.Flags().StringVar(&kind, "agent", "", "mcp: its program is an MCP client")
 	cmd.Flags().BoolVar(&plan, "require-plan", false, "with --agent mcp: it needs an approved plan before it writes")
-	app.Must(cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions([]string{agent.KindMCP}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "agent", agent.KindMCP)
 	cmd.Flags().StringVar(&m.Color, "color", "", "a colour's name or #rrggbb (default: the next of the palette)")
 	cmd.Flags().StringVar(&m.Cwd, "cwd", "", "the member's directory")
 	cmd.Flags().StringVar(&m.AgentType, "type", "general-purpose", "its agent type")
@@ -190,11 +190,10 @@ func MetadataFlag(cmd *cobra.Command, pairs *[]string) {
 
 func teamRemoveCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "remove MEMBER",
-		Aliases:           []string{"rm"},
-		Short:             "Remove a member from the registry",
-		Long:              `Remove a member from the registry. --json: {"member","state"}.`,
-		ValidArgsFunction: a.CompleteMembers,
+		Use:     "remove MEMBER",
+		Aliases: []string{"rm"},
+		Short:   "Remove a member from the registry",
+		Long:    `Remove a member from the registry. --json: {"member","state"}.`,
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			if err := teams.Of(op).Remove(ctx, name, args[0]); err != nil {
 				return err
@@ -214,7 +213,6 @@ func teamDeleteCmd(a *app.App) *cobra.Command {
 the archive. A team whose members run is refused, unless --force. --json: {"team","state",
 "ended":[{"name","pid"}],"archive","tasks"}; tasks is kept, archived or removed;
 with --plan as for down.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if plan {
 				return planEnd(ctx, a, op, name)

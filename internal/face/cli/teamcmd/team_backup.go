@@ -30,7 +30,6 @@ func teamBackupCmd(a *app.App) *cobra.Command {
 Registry, mailboxes and tasks are those of one moment; the team may continue meanwhile.
 A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists is
 not overwritten. --json: {"bytes","files","path","skipped","team"}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			rep, err := backup(ctx, a, op, name, out)
 			if err != nil {

@@ -24,7 +24,6 @@ func teamExportCmd(a *app.App) *cobra.Command {
   state     who is in the team: {"team","created","active_members","total_members"}
 
 The command changes nothing. A FILE that exists is not overwritten.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			if a.Flags.JSON {
 				if cmd.Flags().Changed("format") && format == "markdown" {
@@ -59,7 +58,7 @@ The command changes nothing. A FILE that exists is not overwritten.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "markdown", "markdown, json or state")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write (default: stdout)")
-	app.Must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"markdown", "json", "state"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.OneOf(cmd, "format", "markdown", "json", "state")
 	return cmd
 }
 

@@ -27,7 +27,6 @@ func teamShowCmd(a *app.App) *cobra.Command {
 		Long: `Show a team's registry and its running members. --json: the registry's own keys and
 {"team","created","active_members","total_members","dialect","layout","live",
 "live_members","led","ours","sockets"}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				tv, err := inspect.Of(op).Team(cmd.Context(), name)
@@ -107,7 +106,6 @@ For each problem the command prints the file, the place in it as a JSON pointer,
 is wrong. Colours and backends of members that no document has are problems; docker and
 k8s are named as reserved. It changes nothing. Exit code 1 when there are problems.
 --json: {"problems":[{"path","pointer","message"}]}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(func(cmd *cobra.Command, _ []string) error {
 			return a.EachTeam(cmd.Context(), a.TeamRead, func(op operator.Operator, name protocol.TeamName) (app.Output, error) {
 				problems, err := teams.Of(op).Validate(cmd.Context(), name)

@@ -301,7 +301,6 @@ and its tasks stay given back.
 --json with --plan: {"team","led","pid","halted","members":[{"name","action","session",
 "pid","why"}],"file_changed","file","open_tasks","undelivered","pending","unknown",
 "leftover"}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, member, err := teamOrMember(cmd.Context(), a, args)
 			if err != nil {
@@ -485,7 +484,6 @@ func Detach(a *app.App) *cobra.Command {
 		Short: "Leave a team running in the background",
 		Long: `Make the waggle up or resume that leads a team in a terminal hand over to a process in
 the background, and end. The members run on. --json: {"team","state","pid"}.`,
-		ValidArgsFunction: a.CompleteTeams,
 		RunE: a.TeamArg(app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			s, err := supervise.Of(op).Detach(ctx, name)
 			if err != nil {
