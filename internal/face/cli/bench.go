@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/bench"
 	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/page"
 	"waggle/operator"
 )
 
@@ -61,15 +62,12 @@ takes seconds. It writes to a scratch directory only.
 }
 
 func sayBench(a *app.App, rows []bench.Row, scratch string) error {
-	if a.Flags.JSON {
-		return a.Document(map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(), "scratch": scratch, "rows": rows})
+	t := page.Table{Head: []string{"OPERATION", "ENTRIES", "WAGGLE", "READ-PARSE-REWRITE", "RATIO", "SAMPLES"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Op, thousands(r.Entries), micros(r.Waggle), micros(r.Peers), ratio(r.Ratio), strconv.Itoa(r.Samples)})
 	}
-	cells := make([][]string, len(rows))
-	for i, r := range rows {
-		cells[i] = []string{r.Op, thousands(r.Entries), micros(r.Waggle), micros(r.Peers), ratio(r.Ratio), strconv.Itoa(r.Samples)}
-	}
-	a.Table([]string{"OPERATION", "ENTRIES", "WAGGLE", "READ-PARSE-REWRITE", "RATIO", "SAMPLES"}, cells)
-	return nil
+	doc := map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(), "scratch": scratch, "rows": rows}
+	return a.Give(doc, page.Page{{Table: &t}})
 }
 
 // thousands writes 10000 as 10,000.

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/bridge"
 	"waggle/internal/face/cli/app"
+	"waggle/operator"
+	"waggle/protocol"
 )
 
 func bridgeCmd(a *app.App) *cobra.Command {
@@ -21,42 +26,27 @@ taken them.
 
 A program that has the token acts as the operator. The token is in a private file, and
 --where prints it. A web page can connect only if --allow-origin names its origin.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, name, err := a.Team()
-			if err != nil {
-				return err
-			}
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, _ []string) error {
 			if where {
-				e, err := bridge.Find(cmd.Context(), op, name)
+				e, err := bridge.Find(ctx, op, name)
 				if err != nil {
 					return err
 				}
-				return sayEndpoint(a, e)
+				return a.Give(e, nil, func() { a.Say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID) })
 			}
 			var said error
-			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Rand: a.Rand, Options: bridge.Options{Origins: origins, Explain: app.Explain, Log: op.Log},
+			err := bridge.Serve(ctx, op, name, bridge.ServeOptions{Listen: listen, Rand: a.Rand, Options: bridge.Options{Origins: origins, Explain: app.Explain, Log: op.Log},
 				Ready: func(e bridge.Endpoint) {
 					a.Talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
 					if a.Flags.JSON {
 						said = a.Line(e)
 					}
 				}})
-			if err == nil {
-				err = said
-			}
-			return err
-		},
+			return cmp.Or(err, said)
+		}),
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "loopback address and port (default a free port of 127.0.0.1)")
 	cmd.Flags().StringArrayVar(&origins, "allow-origin", nil, "allow web pages of this origin to connect; may be repeated")
 	cmd.Flags().BoolVar(&where, "where", false, "only print the URL and the token of the running bridge")
 	return cmd
-}
-
-func sayEndpoint(a *app.App, e bridge.Endpoint) error {
-	if a.Flags.JSON {
-		return a.Document(e)
-	}
-	a.Say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID)
-	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"waggle/internal/face/cli/app"
 	"waggle/internal/face/cli/decidecmd"
 	"waggle/internal/face/view"
+	"waggle/operator"
 	"waggle/operator/doctor"
 )
 
@@ -21,11 +23,7 @@ Code sessions without the hooks of waggle. The command prints a line for each fi
 problem with the next command, and changes nothing. Exit 1 when there is a problem.
 
 --json: {"findings":[{"what","status","detail","next"}]}.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.Op()
-			if err != nil {
-				return err
-			}
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) (err error) {
 			o := doctor.Options{Env: a.Env, Relay: op.Self}
 			if o.ClaudeDir, err = decidecmd.ClaudePath(a); err != nil {
 				return err
@@ -33,7 +31,7 @@ problem with the next command, and changes nothing. Exit 1 when there is a probl
 			if o.Cwd, err = os.Getwd(); err != nil {
 				return err
 			}
-			fs, err := doctor.Of(op).Examine(cmd.Context(), o)
+			fs, err := doctor.Of(op).Examine(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -44,7 +42,7 @@ problem with the next command, and changes nothing. Exit 1 when there is a probl
 				return app.ExitError(app.ExitFailed)
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.AddCommand(doctorAgentCmd(a))
 	return cmd

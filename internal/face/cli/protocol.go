@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/page"
 	"waggle/internal/json/jsonobj"
 	"waggle/operator"
 	"waggle/protocol"
@@ -30,10 +31,7 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 "from","to","effect","agent_sendable","request","decision","legacy","aliases","meaning",
 "wire_section"}]}; effect is true when the kind has a side effect.`,
 		RunE: func(*cobra.Command, []string) error {
-			if a.Flags.JSON {
-				return a.Document(map[string]any{"kinds": protocol.Kinds()})
-			}
-			var rows [][]string
+			t := page.Table{Head: []string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}}
 			for _, k := range protocol.Kinds() {
 				effect := "-"
 				if k.Effect {
@@ -43,10 +41,9 @@ func protocolKindsCmd(a *app.App) *cobra.Command {
 				if len(k.Aliases) > 0 {
 					meaning += " Also read: " + strings.Join(k.Aliases, ", ") + "."
 				}
-				rows = append(rows, []string{string(k.Kind), k.From, k.To, effect, meaning})
+				t.Rows = append(t.Rows, []string{string(k.Kind), k.From, k.To, effect, meaning})
 			}
-			a.Table([]string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}, rows)
-			return nil
+			return a.Give(map[string]any{"kinds": protocol.Kinds()}, page.Page{{Table: &t}})
 		},
 	}
 }

@@ -62,11 +62,7 @@ the dialect that it had.`,
 }
 
 func textValue(a *app.App, text string) error {
-	if a.Flags.JSON {
-		return a.Document(map[string]string{"text": text})
-	}
-	fmt.Fprintln(a.Out, text)
-	return nil
+	return a.Give(map[string]string{"text": text}, nil, func() { fmt.Fprintln(a.Out, text) })
 }
 
 // encodeDecoded encodes the output of decode.

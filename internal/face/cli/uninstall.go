@@ -83,17 +83,15 @@ func uninstall(ctx context.Context, a *app.App, f uninstallFlags) error {
 		return &operator.Error{Kind: operator.Failed, Op: "uninstall", Err: err, Advice: fmt.Sprintf("%d files are removed; repair that and give the command again", len(removed))}
 	}
 	doc.Removed, doc.Changed = append(doc.Removed, removed...), true
-	if a.Flags.JSON {
-		return a.Document(doc)
-	}
-	a.Talk("%d files are removed from %s", len(removed), operator.Visible(doc.Prefix))
-	for _, path := range doc.Kept {
-		a.Talk("kept, it has changed since the install: %s", operator.Visible(path))
-	}
-	for _, path := range doc.Data {
-		a.Talk("yours, not touched: %s", operator.Visible(path))
-	}
-	return nil
+	return a.Give(doc, nil, func() {
+		a.Talk("%d files are removed from %s", len(removed), operator.Visible(doc.Prefix))
+		for _, path := range doc.Kept {
+			a.Talk("kept, it has changed since the install: %s", operator.Visible(path))
+		}
+		for _, path := range doc.Data {
+			a.Talk("yours, not touched: %s", operator.Visible(path))
+		}
+	})
 }
 
 // installation returns the installation at prefix, or the one that contains this program.

@@ -15,11 +15,8 @@ func versionCmd(a *app.App) *cobra.Command {
 		Short: "Print the version",
 		Long:  `Print the version. --json: {"version","go","os","arch"}.`,
 		RunE: func(*cobra.Command, []string) error {
-			if a.Flags.JSON {
-				return a.Document(map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
-			}
-			a.Say("%s", versionLine(a.Version))
-			return nil
+			doc := map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH}
+			return a.Give(doc, nil, func() { a.Say("%s", versionLine(a.Version)) })
 		},
 	}
 }
