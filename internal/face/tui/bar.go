@@ -144,7 +144,7 @@ func (m *model) answerHint(q decide.Request, rest string) string {
 	if q.Batched() {
 		hint += fmt.Sprintf("  %s batch", k(cmdBatch))
 	}
-	if editable(q) && m.edit != nil {
+	if editable(q) {
 		hint += fmt.Sprintf("  %s edit", k(cmdEdit))
 	}
 	return hint + fmt.Sprintf("  %s whole", k(cmdView)) + rest

@@ -14,9 +14,9 @@ import (
 	"waggle/record"
 )
 
-// Editor has a person change a text in an editor, and tells the model what came of it. The name ends
+// editor has a person change a text in an editor, and tells the model what came of it. The name ends
 // the name of its file.
-type Editor func(text, name string, then func(text string, err error) tea.Msg) tea.Cmd
+type editor func(text, name string, then func(text string, err error) tea.Msg) tea.Cmd
 
 type (
 	editedMsg struct {
@@ -51,8 +51,6 @@ func (m *model) startEdit() tea.Cmd {
 		return m.say("nothing to answer here")
 	case !editable(*q):
 		return m.say("only the input of a tool call can be edited")
-	case m.edit == nil:
-		return m.say("there is no editor")
 	}
 	of := *q
 	text, name := inputText(of)
@@ -101,12 +99,12 @@ func (m *model) edited(msg editedMsg) tea.Cmd {
 	}
 	switch {
 	case err != nil:
-		return m.say("nothing was decided: " + m.explain(err))
+		return m.say("nothing was decided: " + m.Explain(err))
 	case input == "":
 		return m.say("the input is as it was")
 	}
 	return func() tea.Msg {
-		as, err := m.src.Changed(m.ctx, msg.of, input)
+		as, err := m.Source.Changed(m.ctx, msg.of, input)
 		return changedMsg{msg.of, as, input, err}
 	}
 }
@@ -116,7 +114,7 @@ func (m *model) takeChanged(msg changedMsg) {
 	q := m.open()
 	switch {
 	case msg.err != nil:
-		m.flash = "nothing was decided: " + m.explain(msg.err)
+		m.flash = "nothing was decided: " + m.Explain(msg.err)
 	case q == nil || askKey(q) != askKey(&msg.of) || q.Digest != msg.of.Digest || m.mode == typing:
 		m.flash = "nothing was decided: the request was answered or has changed meanwhile"
 	default:

@@ -1,7 +1,7 @@
 // Package tui is the full screen over all teams: one list of what needs the operator, what works
 // and what is done, and beside it the selected request or member.
 //
-//	err := tui.Run(ctx, tui.Options{Source: live.Of(op, ""), Now: time.Now, In: os.Stdin, Out: os.Stdout})
+//	err := tui.Run(ctx, tui.Options{Source: live.Of(op, ""), Now: time.Now, In: os.Stdin, Out: os.Stdout, …})
 //
 // It holds no rule. A Source loads what is shown and does what the keys ask for; package live has the one
 // over the packages below operator.

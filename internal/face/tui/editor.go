@@ -12,8 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Taker has a person go on with a member's session in its own client, and tells the model when that has ended.
-type Taker func(team, member string, then func(error) tea.Msg) tea.Cmd
+// taker has a person go on with a member's session in its own client, and tells the model when that has ended.
+type taker func(team, member string, then func(error) tea.Msg) tea.Cmd
 
 // tookMsg says that the client of a member's session has ended.
 type tookMsg struct {
@@ -38,11 +38,10 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 		return func() tea.Msg { return then("", err) }
 	}
 	path := filepath.Join(dir, name)
-	if err = os.WriteFile(path, []byte(text), 0o600); err != nil {
-		err = errors.Join(err, os.RemoveAll(dir))
-		return func() tea.Msg { return then("", err) }
+	var cmd *exec.Cmd
+	if err = os.WriteFile(path, []byte(text), 0o600); err == nil {
+		cmd, err = editor(ctx, path)
 	}
-	cmd, err := editor(ctx, path)
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(dir))
 		return func() tea.Msg { return then("", err) }
@@ -56,9 +55,8 @@ func (s *screen) edit(ctx context.Context, editor func(context.Context, string) 
 	})
 }
 
-// take runs the command that takes a session.
-func (s *screen) take(ctx context.Context, command func() (*exec.Cmd, error), then func(error) tea.Msg) tea.Cmd {
-	cmd, err := command()
+// take runs the command that takes a session, unless there is none for a reason.
+func (s *screen) take(ctx context.Context, cmd *exec.Cmd, err error, then func(error) tea.Msg) tea.Cmd {
 	if err != nil {
 		return func() tea.Msg { return then(err) }
 	}

@@ -52,7 +52,7 @@ func (p *painted) Paint(_, title string, _, _ int) int {
 // Play begins a screen of a size.
 func Play(src Source, w, h int, never bool) *Player {
 	p := &Player{msgs: make(chan tea.Msg), done: make(chan struct{}), paint: &painted{never: never}}
-	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Step: step, Painter: p.paint, Edit: p.edit, Take: p.take})
+	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Step: step, Keys: defaultKeys, painter: p.paint, edit: p.edit, take: p.take})
 	p.run(p.m.Init())
 	p.send(tea.WindowSizeMsg{Width: w, Height: h})
 	return p
@@ -190,7 +190,7 @@ func (p *Player) Beats() int { return p.m.turn }
 // Keyed replaces the keys.
 func (p *Player) Keyed(settings map[string][]string) error {
 	keys, err := KeyMap(settings)
-	p.m.keys = keys
+	p.m.Keys = keys
 	return err
 }
 
@@ -254,7 +254,7 @@ func (p *Player) Stood() time.Duration {
 // Thousand is a screen of 300x80 with n requests, for benchmarks.
 func Thousand(src Source, qs []decide.Request) *Player {
 	p := &Player{msgs: make(chan tea.Msg), done: make(chan struct{}), paint: &painted{}}
-	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Painter: p.paint})
+	p.m = newModel(context.Background(), Options{Source: src, Now: time.Now, Explain: error.Error, Step: step, Keys: defaultKeys, painter: p.paint})
 	p.m.Update(tea.WindowSizeMsg{Width: 300, Height: 80})
 	p.m.Update(requestsMsg{got: qs})
 	return p
@@ -312,7 +312,7 @@ func Guarded(t *testing.T, tty *os.File, f func()) {
 
 // AskLines are the lines of a request, w columns wide, with their styles; earlier is what Source.Earlier returns.
 func AskLines(q decide.Request, earlier string, w int) (texts []string) {
-	m := newModel(context.Background(), Options{Now: time.Now})
+	m := newModel(context.Background(), Options{Now: time.Now, Keys: defaultKeys})
 	m.earlier[q.Digest] = earlier
 	for _, l := range m.askLines(q, w) {
 		texts = append(texts, l.paint(ansi.StringWidth(l.text)))

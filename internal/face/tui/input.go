@@ -177,7 +177,7 @@ func (m *model) addressee(c command) (a Act, ok bool) {
 	r := m.selected()
 	switch {
 	case r != nil && r.done != nil:
-		m.flash = "it is done; next: " + cmp.Or(m.step(r.next()), "nothing")
+		m.flash = "it is done; next: " + cmp.Or(m.Step(r.next()), "nothing")
 		return a, false
 	case r == nil || r.team() == decide.SessionTeam:
 		m.flash = "choose a member of a team first"

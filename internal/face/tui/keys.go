@@ -121,7 +121,7 @@ var shownKeys = map[string]string{"up": "↑", "down": "↓", "left": "←", "ri
 // keysOf are the keys of a command, the shortest first; of several, those that most keyboards have.
 func (m *model) keysOf(c command) []string {
 	var keys []string
-	for k, other := range m.keys {
+	for k, other := range m.Keys {
 		if other == c {
 			keys = append(keys, cmp.Or(shownKeys[k], k))
 		}
@@ -185,17 +185,17 @@ func (m *model) key(k tea.KeyPressMsg, now time.Time) tea.Cmd {
 		return m.typed(k, now, since)
 	}
 	name := k.String()
-	if m.busy == 0 && m.keys[name] != cmdQuit {
+	if m.busy == 0 && m.Keys[name] != cmdQuit {
 		m.leaving = false
 	}
 	if m.mode == accepting {
-		return m.setupKey(m.keys[name], now, since)
+		return m.setupKey(m.Keys[name], now, since)
 	}
 	if len(name) == 1 && name >= "1" && name <= "9" && m.mode != ruling {
 		m.jump(int(name[0] - '0'))
 		return nil
 	}
-	switch c := m.keys[name]; {
+	switch c := m.Keys[name]; {
 	case m.mode == helping && c != cmdQuit:
 		m.readHelp(c)
 	case c == cmdAllow:
@@ -398,7 +398,7 @@ func (m *model) takeOver() tea.Cmd {
 	switch {
 	case !ok:
 		return nil
-	case m.take == nil, m.selected().member != nil && m.selected().member.Conversation == nil: // not read yet: take says it
+	case m.selected().member != nil && m.selected().member.Conversation == nil: // not read yet: take says it
 		return m.say(a.Member + " has no session that a client of your own could go on with")
 	}
 	return m.take(a.Team, a.Member, func(err error) tea.Msg { return tookMsg{a.Member, err} })

@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"waggle/internal/face/ask"
-	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/fresh"
 	"waggle/operator/inspect"
@@ -84,15 +83,8 @@ const (
 // model is what is on the screen. Every change goes through Update, with the time of the clock that
 // it was given.
 type model struct {
-	ctx     context.Context
-	src     Source
-	paint   Painter
-	clock   func() time.Time
-	explain func(error) string
-	step    func(operator.Next) string
-	edit    Editor
-	take    Taker
-	keys    map[string]command
+	Options
+	ctx context.Context
 
 	w, h   int
 	now    time.Time
@@ -161,13 +153,7 @@ type pane struct {
 }
 
 func newModel(ctx context.Context, o Options) *model {
-	if o.Step == nil {
-		o.Step = func(operator.Next) string { return "" }
-	}
-	if o.Keys == nil {
-		o.Keys = defaultKeys
-	}
-	return &model{ctx: ctx, src: o.Source, paint: o.Painter, clock: o.Now, explain: o.Explain, step: o.Step, now: o.Now(), edit: o.Edit, take: o.Take, keys: o.Keys, given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, reading: map[string]bool{}, stale: true}
+	return &model{Options: o, ctx: ctx, now: o.Now(), given: map[string]string{}, reviews: map[MemberKey]*review{}, earlier: map[string]string{}, reading: map[string]bool{}, stale: true}
 }
 
 // Init implements tea.Model.
@@ -175,7 +161,7 @@ func (m *model) Init() tea.Cmd { return nil }
 
 // Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	now := m.clock()
+	now := m.Now()
 	if late := m.stand.pass(now); late && m.pend != nil {
 		m.pend.until = now.Add(ask.Repeat) // another key may wait
 	}
@@ -260,7 +246,7 @@ func (m *model) continued(err error) {
 		m.flash = "nothing was decided: the program was stopped"
 	}
 	if err != nil {
-		m.trouble = m.explain(err)
+		m.trouble = m.Explain(err)
 	}
 }
 
@@ -272,7 +258,7 @@ func (m *model) draw() {
 	m.lay()
 	m.aged = time.Time{}
 	m.frame, m.stale = m.whole(), false
-	m.stand.drawn(m.paint.Paint(m.frame, m.windowTitle(), m.w, m.h))
+	m.stand.drawn(m.painter.Paint(m.frame, m.windowTitle(), m.w, m.h))
 }
 
 // due does what is due by the clock.
@@ -317,7 +303,7 @@ func (m *model) nextBeat() tea.Cmd {
 // takeRequests takes the open requests. The cursor stays on what it was on.
 func (m *model) takeRequests(msg requestsMsg) tea.Cmd {
 	if m.trouble = ""; msg.err != nil {
-		m.trouble = m.explain(msg.err)
+		m.trouble = m.Explain(msg.err)
 	}
 	if msg.got == nil && msg.err != nil {
 		return nil
@@ -353,7 +339,7 @@ func (m *model) loadNews(gone []decide.Request) tea.Cmd {
 	}
 	of := slices.MaxFunc(gone, func(a, b decide.Request) int { return a.Asked.Compare(b.Asked.Time) })
 	return func() tea.Msg {
-		f, err := m.src.Fate(m.ctx, of)
+		f, err := m.Source.Fate(m.ctx, of)
 		return newsMsg{of, len(gone) - 1, f, err}
 	}
 }
@@ -371,7 +357,7 @@ func (m *model) takeNews(msg newsMsg) {
 
 func (m *model) takeCrew(msg crewMsg) {
 	if msg.err != nil {
-		m.trouble = m.explain(msg.err)
+		m.trouble = m.Explain(msg.err)
 		return
 	}
 	m.crew, m.moved = msg.got, true
@@ -455,7 +441,7 @@ func (m *model) loadFate() tea.Cmd {
 	m.reading[r.key] = true
 	of := *r.ask
 	return func() tea.Msg {
-		f, err := m.src.Fate(m.ctx, of)
+		f, err := m.Source.Fate(m.ctx, of)
 		return fateMsg{askKey(&of), f, err}
 	}
 }
@@ -468,7 +454,7 @@ func (m *model) takeFate(msg fateMsg) {
 		return
 	}
 	if r.fate, r.gone = &msg.fate, "not asked any more"; msg.err != nil {
-		r.fate = &decide.Fate{How: r.gone, Said: m.explain(msg.err)}
+		r.fate = &decide.Fate{How: r.gone, Said: m.Explain(msg.err)}
 	}
 }
 
@@ -585,7 +571,7 @@ func (m *model) act(a Act, keys []string) tea.Cmd {
 		m.setups = m.setups[1:]
 	}
 	return func() tea.Msg {
-		lines, err := m.src.Do(m.ctx, a)
+		lines, err := m.Source.Do(m.ctx, a)
 		return didMsg{keys, a, lines, err}
 	}
 }
@@ -600,7 +586,7 @@ func (m *model) say(text string) tea.Cmd {
 func (m *model) took(msg tookMsg) {
 	m.stand.anew(m.now)
 	if m.flash = msg.member + " goes on by itself"; msg.err != nil {
-		m.flash = msg.member + " was not taken, or its client failed: " + m.explain(msg.err)
+		m.flash = msg.member + " was not taken, or its client failed: " + m.Explain(msg.err)
 	}
 }
 
@@ -632,7 +618,7 @@ func (m *model) did(msg didMsg) tea.Cmd {
 		m.chosen = false // a member is of more use to the person than what has ended
 	}
 	if m.flash = text; msg.err != nil {
-		m.flash = m.explain(msg.err)
+		m.flash = m.Explain(msg.err)
 		for _, k := range msg.keys {
 			delete(m.given, k)
 		}
@@ -671,7 +657,7 @@ func (m *model) load(now time.Time) tea.Cmd {
 	if !ok && m.paged {
 		m.paged = false
 		return func() tea.Msg {
-			m.src.Leave()
+			m.Source.Leave()
 			return nil
 		}
 	}
@@ -693,7 +679,7 @@ func (m *model) load(now time.Time) tea.Cmd {
 	}
 	m.asked, m.loading, m.moved = now, p, false
 	return func() tea.Msg {
-		paper, err := m.src.Page(m.ctx, p)
+		paper, err := m.Source.Page(m.ctx, p)
 		return pageMsg{p, paper, err}
 	}
 }
@@ -754,13 +740,13 @@ func (m *model) loadEarlier() tea.Cmd {
 	m.earlier[q.Digest] = ""
 	of := *q
 	return func() tea.Msg {
-		diff, err := m.src.Earlier(m.ctx, of)
+		diff, err := m.Source.Earlier(m.ctx, of)
 		return earlierMsg{of.Digest, diff, err}
 	}
 }
 
 func (m *model) takeEarlier(msg earlierMsg) {
 	if m.earlier[msg.of] = msg.diff; msg.err != nil {
-		m.earlier[msg.of] = "what was there before cannot be read: " + m.explain(msg.err)
+		m.earlier[msg.of] = "what was there before cannot be read: " + m.Explain(msg.err)
 	}
 }

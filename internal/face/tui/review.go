@@ -153,7 +153,7 @@ func (m *model) settle(msg didMsg) {
 	switch {
 	case msg.act.Verb == Merge:
 		if v.said = msg.lines; msg.err != nil {
-			v.said = append(v.said, m.explain(msg.err))
+			v.said = append(v.said, m.Explain(msg.err))
 		}
 		m.asked = m.asked.Add(-diffEvery) // the diff is another now
 	case msg.act.Verb == Review && msg.err == nil:
@@ -183,10 +183,7 @@ func (v *review) key() string {
 
 // diffLines lays out a diff by files with its comments; each line knows its number.
 func diffLines(v *review, w int) []line {
-	var lines []line
-	for _, l := range v.said {
-		lines = wrapped(lines, l, strong, w)
-	}
+	lines := toldLines(v.said, strong.each, w)
 	heads, header := fileHeads(v.paper), false
 	for i, l := range v.paper.Lines[:min(len(v.paper.Lines), maxShown)] {
 		one := line{style: diffStyle(l), text: l}

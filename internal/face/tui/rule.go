@@ -77,7 +77,7 @@ func (m *model) startRules() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, r := range q.Suggest {
 		cmds = append(cmds, func() tea.Msg {
-			sg, err := m.src.Matches(m.ctx, asked, r)
+			sg, err := m.Source.Matches(m.ctx, asked, r)
 			return matchesMsg{r, sg, err}
 		})
 	}

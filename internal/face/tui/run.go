@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 	"waggle/operator"
 )
 
-// Options are what Run needs. Every field but Explain and Painter must be set.
+// Options are what Run needs. Every field must be set.
 type Options struct {
 	Source Source
 	// Watch returns a channel that gets a value soon after a journal has changed, and one that also gets it after
@@ -29,35 +28,29 @@ type Options struct {
 	In, Out *os.File
 	Environ []string
 	Profile colorprofile.Profile
-	// Explain returns an error with what to do next; nil: its text.
+	// Explain returns an error with what to do next.
 	Explain func(error) string
-	// Step returns a next step as a person types it; nil: none is shown.
+	// Step returns a next step as a person types it.
 	Step func(operator.Next) string
-	// Keys are the keys (KeyMap); nil: the default ones.
+	// Keys are the keys (KeyMap).
 	Keys map[string]command
-	// Editor is the command that has the person edit a file; nil: there is none.
+	// Editor is the command that has the person edit a file.
 	Editor func(ctx context.Context, path string) (*exec.Cmd, error)
-	// Edit runs it; nil: on the terminal of the screen.
-	Edit Editor
-	// Client is the command that goes on with a member's session in its own client; nil: there is none.
+	// Client is the command that goes on with a member's session in its own client.
 	Client func(ctx context.Context, team, member string) (*exec.Cmd, error)
-	// Take runs it; nil: on the terminal of the screen.
-	Take Taker
-	// Painter draws the frames; nil: on Out.
-	Painter Painter
+
+	painter painter
+	edit    editor
+	take    taker
 }
 
 // Run shows the screen until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) (err error) {
-	if o.Explain == nil {
-		o.Explain = error.Error
-	}
 	out := newScreen(o.In, o.Out, o.Profile)
 	w, h, err := out.size()
 	if err != nil {
 		return fmt.Errorf("read the size of the terminal: %w", err)
 	}
-	o.Painter = cmp.Or(o.Painter, Painter(out))
 	if err := out.enter(); err != nil {
 		return err
 	}
@@ -73,15 +66,13 @@ func Run(ctx context.Context, o Options) (err error) {
 		}()
 		err = errors.Join(err, out.left(left, by != nil))
 	}()
-	if o.Edit == nil && o.Editor != nil {
-		o.Edit = func(text, name string, then func(string, error) tea.Msg) tea.Cmd {
-			return out.edit(ctx, o.Editor, text, name, then)
-		}
+	o.painter = out
+	o.edit = func(text, name string, then func(string, error) tea.Msg) tea.Cmd {
+		return out.edit(ctx, o.Editor, text, name, then)
 	}
-	if o.Take == nil && o.Client != nil {
-		o.Take = func(team, member string, then func(error) tea.Msg) tea.Cmd {
-			return out.take(ctx, func() (*exec.Cmd, error) { return o.Client(ctx, team, member) }, then)
-		}
+	o.take = func(team, member string, then func(error) tea.Msg) tea.Cmd {
+		cmd, err := o.Client(ctx, team, member)
+		return out.take(ctx, cmd, err, then)
 	}
 	m := newModel(ctx, o)
 	m.w, m.h = w, h
@@ -161,7 +152,7 @@ func continued(p *tea.Program, out *screen) {
 func spread(changes <-chan struct{}, to ...chan struct{}) {
 	for range changes {
 		for _, c := range to {
-			nudge(c)
+			Nudge(c)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"waggle/internal/face/ask"
 )
 
-// Painter draws frames on a terminal.
-type Painter interface {
+// painter draws frames on a terminal.
+type painter interface {
 	// Paint takes a frame of a size with the title of the terminal's window, which has no control characters, and returns
 	// its number: one more than that of the frame before.
 	// It does not wait for the terminal. A frame that the terminal has not begun is replaced.
@@ -32,7 +32,7 @@ const enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1002h\x1b[?1006h\x1b[?200
 const betweenFrames = 30 * time.Millisecond
 
 // screen is the terminal. It writes what differs between two frames, and nothing while no frame
-// comes. It implements Painter.
+// comes. It implements painter.
 type screen struct {
 	in, out *os.File
 	write   io.Writer
@@ -76,7 +76,7 @@ func (s *screen) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.again = true
-	nudge(s.more)
+	Nudge(s.more)
 	return err
 }
 
@@ -121,17 +121,17 @@ func (s *screen) guarded(f func()) func() {
 	}
 }
 
-// Paint implements Painter.
+// Paint implements painter.
 func (s *screen) Paint(text, title string, w, h int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = frame{s.next.n + 1, w, h, text, title}
-	nudge(s.more)
+	Nudge(s.more)
 	return s.next.n
 }
 
-// nudge puts a value into a channel that has room for one, unless one is there.
-func nudge(to chan<- struct{}) {
+// Nudge puts a value into a channel that has room for one, unless one is there.
+func Nudge(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
 	default:

@@ -32,7 +32,7 @@ func (s setup) text() string { return fileview.PreparationText(s.found) }
 
 // lines is all of it.
 func (s setup) lines(w int) []line {
-	return append(wrapped(nil, "new task: "+s.task(), strong, w), toldLines(strings.Split(s.text(), "\n"), w)...)
+	return append(wrapped(nil, "new task: "+s.task(), strong, w), toldLines(strings.Split(s.text(), "\n"), plain.each, w)...)
 }
 
 // askSetup begins to wait for an answer about a setup. Nothing was started.

@@ -43,6 +43,9 @@ func (s style) of(text string) string {
 	return sgr[s] + text + "\x1b[m"
 }
 
+// each is the style of every line.
+func (s style) each(string) style { return s }
+
 // line is one line of a pane: visible characters only, no wider than the pane it was laid out for.
 type line struct {
 	style style
@@ -116,11 +119,11 @@ func wrap(l string, w int) (pieces []string) {
 	return append(pieces, strings.Split(ansi.Hardwrap(l, w, true), "\n")...) // characters without width
 }
 
-// block lays out text of several lines behind a bar. The continuation of a line has a + in its
+// block lays out text of several lines behind a bar, each in its style. The continuation of a line has a + in its
 // place, so that no text can imitate the beginning of a line.
-func block(lines []line, text string, s style, w int) []line {
-	for _, l := range strings.Split(text, "\n") {
-		lines = blockLine(lines, operator.Visible(l), s, nil, w)
+func block(lines []line, text string, of func(string) style, w int) []line {
+	for l := range strings.SplitSeq(text, "\n") {
+		lines = blockLine(lines, operator.Visible(l), of(l), nil, w)
 	}
 	return lines
 }
@@ -187,7 +190,7 @@ func (m *model) askLines(q decide.Request, w int) []line {
 	}
 	if diff := m.earlier[q.Digest]; diff != "" {
 		lines = append(lines, line{style: strong, text: fit(EarlierTitle(q), w)})
-		lines = styledBlock(lines, strings.TrimSuffix(diff, "\n"), diffStyle, w)
+		lines = block(lines, strings.TrimSuffix(diff, "\n"), diffStyle, w)
 	}
 	notes := view.ShortOf(q).Notes
 	for _, f := range fields {
@@ -206,7 +209,7 @@ func (m *model) askLines(q decide.Request, w int) []line {
 func subjectLines(lines []line, q decide.Request, fields []view.Field, w int) []line {
 	switch {
 	case len(q.Questions) > 0:
-		lines = block(lines, strings.Join(q.Asks(), "\n"), plain, w)
+		lines = block(lines, strings.Join(q.Asks(), "\n"), plain.each, w)
 		for i, one := range q.Questions {
 			about := ""
 			if len(q.Questions) > 1 {
@@ -246,7 +249,7 @@ func inputLines(lines []line, text string, w int) []line {
 	if ansi.StringWidth(text) <= w-nameWidth-2 || json.Indent(&b, []byte(text), "", "  ") != nil {
 		return field(lines, name, text, plain, w)
 	}
-	return block(append(lines, line{style: strong, text: fit(name, w)}), b.String(), plain, w)
+	return block(append(lines, line{style: strong, text: fit(name, w)}), b.String(), plain.each, w)
 }
 
 // ruleLines is the narrowest rule that would cover a request, for whom and until when, and how it is made.
@@ -282,19 +285,11 @@ func blockOf(lines []line, f view.Field, parts []policy.RiskPart, w int) []line 
 	case "command":
 		return marked(lines, f.Text, parts, w)
 	case "edits":
-		return styledBlock(lines, f.Text, diffStyle, w)
+		return block(lines, f.Text, diffStyle, w)
 	case "plan":
 		return planLines(lines, f.Text, w)
 	}
-	return block(lines, f.Text, plain, w)
-}
-
-// styledBlock is block with a style for each line.
-func styledBlock(lines []line, text string, of func(string) style, w int) []line {
-	for _, l := range strings.Split(text, "\n") {
-		lines = block(lines, l, of(l), w)
-	}
-	return lines
+	return block(lines, f.Text, plain.each, w)
 }
 
 // marked is block with the risky parts of the text in their colour, a line of ^ below each, and why it is risky.
@@ -413,17 +408,12 @@ func usual(f view.Field, notes []string) bool {
 	return false
 }
 
-// batchLines is all that a batch covers.
-func batchLines(b batch, w int) []line {
-	var lines []line
-	for _, l := range b.text {
-		s := plain
-		if !strings.HasPrefix(l, " ") {
-			s = strong
-		}
-		lines = wrapped(lines, l, s, w)
+// headed is the style of a line of a batch: the heads of its groups stand out.
+func headed(l string) style {
+	if strings.HasPrefix(l, " ") {
+		return plain
 	}
-	return lines
+	return strong
 }
 
 // wrapped lays out a line that may be long and may begin with a bar. Its continuation has a + in
@@ -461,18 +451,18 @@ func riskStyle(risk string) style {
 
 // toldLines lays out lines in which waggle tells of members. The continuation of a line begins with a +, so that what a
 // member chose, a command or a subject, can imitate no line.
-func toldLines(text []string, w int) (lines []line) {
+func toldLines(text []string, of func(string) style, w int) (lines []line) {
 	for _, l := range text {
-		lines = wrapped(lines, l, plain, w)
+		lines = wrapped(lines, l, of(l), w)
 	}
 	return lines
 }
 
-// pagesLines lays out lines of waggle's own.
-func pagesLines(text []string, w int) []line {
+// pagesLines lays out lines of waggle's own, or of what a member has written.
+func pagesLines(text []string, of func(string) style, w int) []line {
 	lines := make([]line, 0, len(text))
 	for _, l := range text {
-		lines = append(lines, pageLines(plain, l, w)...)
+		lines = append(lines, pageLines(of(l), l, w)...)
 	}
 	return lines
 }
@@ -480,19 +470,15 @@ func pagesLines(text []string, w int) []line {
 // calling is a line of an agent's output about a call that it makes.
 var calling = regexp.MustCompile(`^\[[A-Za-z][A-Za-z0-9_-]*\]( |$)`)
 
-// outputLines lays out what a member has written. The calls of an agent stand out, and those that failed.
-func outputLines(text []string, w int) (lines []line) {
-	for _, l := range text {
-		s := plain
-		switch {
-		case calling.MatchString(l):
-			s = strong
-		case strings.HasPrefix(l, "    failed: "):
-			s = bad
-		}
-		lines = append(lines, pageLines(s, l, w)...)
+// written is the style of a line that a member has written: the calls of an agent stand out, and those that failed.
+func written(l string) style {
+	switch {
+	case calling.MatchString(l):
+		return strong
+	case strings.HasPrefix(l, "    failed: "):
+		return bad
 	}
-	return lines
+	return plain
 }
 
 // pageLines lays out one line.

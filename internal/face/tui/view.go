@@ -143,7 +143,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case mode == batching:
 		// with its heading: a wide batch of the same requests is another subject
 		id = fmt.Sprint("batch ", m.batch.id, m.batch.wide)
-		return id, id, func(w int) []line { return batchLines(m.batch, w) }
+		return id, id, func(w int) []line { return toldLines(m.batch.text, headed, w) }
 	case mode == ruling && m.open() != nil:
 		q := *m.open()
 		text := m.rules.text(q)
@@ -158,18 +158,18 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "setup " + s.task(), fmt.Sprint(s.task(), s.text()), s.lines
 	case m.tab == TabTasks:
 		lines := m.taskLines()
-		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, w) }
+		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, plain.each, w) }
 	case m.tab == TabToday && !m.page.page.Same(Page{Tab: TabToday}):
-		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, w) }
+		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, plain.each, w) }
 	case r == nil && m.tab != TabToday:
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
-		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), w) }
+		return "empty", text, func(w int) []line { return pagesLines(strings.Split(ansi.Wordwrap(text, w, ""), "\n"), plain.each, w) }
 	case r != nil && r.done != nil && m.tab != TabToday && !r.told(m.tab):
 		lines := m.doneLines(*r)
 		if m.tab == TabWhy {
 			lines = append(slices.Clone(m.problems()), lines...)
 		}
-		return r.key, strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, w) }
+		return r.key, strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, plain.each, w) }
 	case m.tab == TabAsk && r.ask != nil:
 		q, gone := *r.ask, r.ended(m.now)
 		rest := q
@@ -183,11 +183,11 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case m.tab == TabDiff && m.reviewed() != nil && (m.page.err == nil && m.reviewed().paper.Lines != nil || m.reviewed().said != nil):
 		v := *m.reviewed()
 		if m.page.err != nil {
-			v.paper = Paper{Lines: []string{m.explain(m.page.err)}}
+			v.paper = Paper{Lines: []string{m.Explain(m.page.err)}}
 		}
 		if v.said == nil && r.note != "" && r.gone == "" { // what another process was told
 			v.said = []string{r.note}
-			if next := m.step(r.next()); next != "" {
+			if next := m.Step(r.next()); next != "" {
 				v.said = append(v.said, "next: "+next)
 			}
 		}
@@ -197,7 +197,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	lines := page.paper.Lines
 	switch {
 	case page.err != nil:
-		lines = []string{m.explain(page.err)}
+		lines = []string{m.Explain(page.err)}
 	case lines == nil:
 		lines = []string{"…"}
 	case len(lines) == 0:
@@ -213,14 +213,11 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		about = m.memberHead(*r)
 	}
 	return id, strings.Join(slices.Concat([]string{id}, about, lines), "\n"), func(w int) []line {
-		var head []line
-		for _, l := range about {
-			head = wrapped(head, l, strong, w)
-		}
+		head := toldLines(about, strong.each, w)
 		if m.tab == TabOutput {
-			return append(head, outputLines(lines, w)...)
+			return append(head, pagesLines(lines, written, w)...)
 		}
-		return append(head, toldLines(lines, w)...)
+		return append(head, toldLines(lines, plain.each, w)...)
 	}
 }
 
@@ -254,7 +251,7 @@ func (m *model) memberHead(r row) []string {
 	if r.note != "" {
 		lines = append(lines, r.note)
 	}
-	if next := m.step(r.next()); next != "" {
+	if next := m.Step(r.next()); next != "" {
 		lines = append(lines, "next: "+next)
 	}
 	return lines
@@ -273,7 +270,7 @@ func (m *model) doneLines(r row) []string {
 	if d.Path != "" {
 		lines = append(lines, d.Path)
 	}
-	if next := m.step(r.next()); next != "" && r.gone == "" {
+	if next := m.Step(r.next()); next != "" && r.gone == "" {
 		lines = append(lines, "next: "+next)
 	}
 	return lines

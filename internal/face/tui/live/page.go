@@ -52,7 +52,7 @@ func (l *Source) Page(ctx context.Context, p tui.Page) (paper tui.Paper, err err
 func (l *Source) written(ctx context.Context, p tui.Page) ([]string, error) {
 	l.page.Lock()
 	defer l.page.Unlock()
-	return l.output.next(ctx, l.op, p, func() { tell(l.poked) })
+	return l.output.next(ctx, l.op, p, func() { tui.Nudge(l.poked) })
 }
 
 // session is what is known of a session: its screen where it is in a pane of tmux, else how it is and from what that is

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waggle/internal/backoff"
+	"waggle/internal/face/tui"
 	"waggle/mailbox"
 	"waggle/operator/decide"
 	"waggle/spawn"
@@ -42,14 +43,6 @@ func (l *Source) Watch(ctx context.Context) (changes, output <-chan struct{}) {
 	return c, o
 }
 
-// tell puts a value into a channel of Watch.
-func tell(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
-
 // watch reports changes until the directories to watch are others.
 func (l *Source) watch(ctx context.Context, changes, output chan<- struct{}) {
 	dirs := l.dirs()
@@ -72,12 +65,12 @@ func (l *Source) watch(ctx context.Context, changes, output chan<- struct{}) {
 	seen, wrote := stamp(dirs)
 	known := map[int]spawn.Identity{}
 	lived, looked := l.living(known), clock()
-	tell(changes) // what changed before the watch began
-	tell(output)
+	tui.Nudge(changes) // what changed before the watch began
+	tui.Nudge(output)
 	for {
 		select {
 		case <-l.poked:
-			tell(output)
+			tui.Nudge(output)
 			continue
 		case _, ok := <-nudges:
 			if !ok {
@@ -93,14 +86,14 @@ func (l *Source) watch(ctx context.Context, changes, output chan<- struct{}) {
 		switch {
 		case now != seen || lives != lived || late || l.unsettled():
 			seen, lived, wrote = now, lives, nowWrote
-			tell(changes)
-			tell(output)
+			tui.Nudge(changes)
+			tui.Nudge(output)
 			if late != l.unsettled() || !slices.Equal(dirs, l.dirs()) {
 				return
 			}
 		case nowWrote != wrote:
 			wrote = nowWrote
-			tell(output)
+			tui.Nudge(output)
 		}
 		backoff.Pause(ctx, min(restful*clock().Sub(began), mostRest))
 	}
