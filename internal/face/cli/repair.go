@@ -67,19 +67,11 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 // damaged reads an argument that names a team, or else a member of the team that --team, the directory or the only team
 // says. A team that is damaged cannot tell whether it has the member.
 func damaged(a *app.App, args []string) (op operator.Operator, team protocol.TeamName, member string, err error) {
-	named := a.Flags.Team
-	if len(args) > 0 {
-		a.Flags.Team = args[0]
+	op, team, member, noTeam, err := a.TeamOr(args)
+	if a.Flags.Team == "" && operator.KindOf(err) == operator.NotFound {
+		err = noTeam
 	}
-	if op, team, err = a.Team(); err == nil || len(args) == 0 {
-		return op, team, "", err
-	}
-	a.Flags.Team = named
-	op, team, terr := a.Team()
-	if named == "" && operator.KindOf(terr) == operator.NotFound {
-		return op, "", "", err
-	}
-	return op, team, args[0], terr
+	return op, team, member, err
 }
 
 func showDamage(a *app.App, team protocol.TeamName, d *repair.Damage) error {

@@ -259,6 +259,14 @@ func (a *App) WithOp(do func(ctx context.Context, op operator.Operator, args []s
 	}
 }
 
+// Turns are the commands on and off below another one.
+func (a *App) Turns(on, off string, turn func(ctx context.Context, op operator.Operator, on bool) error) (turnOn, turnOff *cobra.Command) {
+	of := func(use, short string, on bool) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error { return turn(ctx, op, on) })}
+	}
+	return of("on", on, true), of("off", off, false)
+}
+
 // TeamArg makes the argument of a command, where it has one, the team that the command is about, as by --team.
 func (a *App) TeamArg(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -267,6 +275,22 @@ func (a *App) TeamArg(run func(*cobra.Command, []string) error) func(*cobra.Comm
 		}
 		return run(cmd, args)
 	}
+}
+
+// TeamOr reads an argument that names a team, or else something of the team that --team, the directory or the only team
+// says: of is "" where it names the team. noTeam is why it is no team, err why there is no other one.
+func (a *App) TeamOr(args []string) (op operator.Operator, name protocol.TeamName, of string, noTeam, err error) {
+	named := a.Flags.Team
+	if len(args) > 0 {
+		a.Flags.Team = args[0]
+	}
+	op, name, err = a.Team()
+	if err == nil || len(args) == 0 {
+		return op, name, "", err, err
+	}
+	noTeam, a.Flags.Team = err, named
+	op, name, err = a.Team()
+	return op, name, args[0], noTeam, err
 }
 
 // pick is Team for a command that reads.

@@ -89,3 +89,8 @@ func (a *App) GraceFlag(cmd *cobra.Command, grace *time.Duration, usage string) 
 		return run(cmd, args)
 	}
 }
+
+// PlanFlag adds --plan, with which a command shows what it would do and changes nothing.
+func PlanFlag(cmd *cobra.Command, plan *bool, usage string) {
+	cmd.Flags().BoolVar(plan, "plan", false, usage)
+}

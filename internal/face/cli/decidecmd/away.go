@@ -33,29 +33,21 @@ whether somebody is there to answer, by this or by a screen.`,
 		}),
 	}
 	var until string
-	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error {
-			var end time.Time
-			var err error
-			if until != "" {
-				if end, err = operator.ParseUntil(until, a.Now()); err != nil {
-					return err
-				}
-			}
-			op, err := a.Op()
-			if err != nil {
+	on, off := a.Turns("Let such questions wait for your answer from the list", "Let such questions be asked in their terminals at once", func(ctx context.Context, op operator.Operator, on bool) (err error) {
+		var end time.Time
+		if until != "" {
+			if end, err = operator.ParseUntil(until, a.Now()); err != nil {
 				return err
 			}
-			changed, err := decide.Of(op).SetAway(cmd.Context(), on, end)
-			if err != nil {
-				return err
-			}
-			return sayAway(a, op, changed)
-		}}
-	}
-	on := turn("on", "Let such questions wait for your answer from the list", true)
+		}
+		changed, err := decide.Of(op).SetAway(ctx, on, end)
+		if err != nil {
+			return err
+		}
+		return sayAway(a, op, changed)
+	})
 	app.WhenVar(on.Flags(), &until, "until", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
-	cmd.AddCommand(on, turn("off", "Let such questions be asked in their terminals at once", false))
+	cmd.AddCommand(on, off)
 	return cmd
 }
 

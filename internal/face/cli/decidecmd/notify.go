@@ -37,20 +37,18 @@ sight.
 missing, after test also sent or failed.`,
 		RunE: func(*cobra.Command, []string) error { return sayNotify(a, false, nil) },
 	}
-	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
-			s := notice.Settings{State: op.Home.Path}
-			changed, err := s.Turn(on)
-			if err != nil {
-				e := &operator.Error{Kind: operator.Failed, Op: "notify", Err: err}
-				if _, err := s.On(); err != nil {
-					e.Advice = s.Advice()
-				}
-				return e
+	on, off := a.Turns("Send notices", "Send no notices", func(_ context.Context, op operator.Operator, on bool) error {
+		s := notice.Settings{State: op.Home.Path}
+		changed, err := s.Turn(on)
+		if err != nil {
+			e := &operator.Error{Kind: operator.Failed, Op: "notify", Err: err}
+			if _, err := s.On(); err != nil {
+				e.Advice = s.Advice()
 			}
-			return sayNotify(a, changed, nil)
-		})}
-	}
+			return e
+		}
+		return sayNotify(a, changed, nil)
+	})
 	test := &cobra.Command{
 		Use:   "test",
 		Short: "Send one notice through each channel that is here",
@@ -62,7 +60,7 @@ became of it. Exit 1 when a channel fails or none is here.`,
 			return errors.Join(sayNotify(a, false, sent), err)
 		},
 	}
-	cmd.AddCommand(test, turn("off", "Send no notices", false), turn("on", "Send notices", true))
+	cmd.AddCommand(test, off, on)
 	return cmd
 }
 

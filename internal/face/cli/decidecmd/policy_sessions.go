@@ -27,37 +27,30 @@ approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 			return a.SaySessionRules(decide.Of(op).SessionRules())
 		}),
 	}
-	turn := func(use, short string, on bool) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, _ []string) error {
-			return a.SaySessionRules(decide.Of(op).TurnSessionRules(ctx, on))
-		})}
-	}
-	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Let no rule answer requests of sessions", false),
-		policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))
+	on, off := a.Turns("Let the rules answer requests of sessions", "Let no rule answer requests of sessions", func(ctx context.Context, op operator.Operator, on bool) error {
+		return a.SaySessionRules(decide.Of(op).TurnSessionRules(ctx, on))
+	})
+	cmd.AddCommand(on, off, policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))
 	return cmd
 }
 
 func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command {
 	var deny bool
 	var expires string
-	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
 		rule, err := policy.ParseRule(args[0])
 		if err != nil {
 			return &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
-		op, err := a.Op()
-		if err != nil {
-			return err
-		}
 		if !add {
-			return a.SaySessionRules(decide.Of(op).RemoveSessionRule(cmd.Context(), rule, deny))
+			return a.SaySessionRules(decide.Of(op).RemoveSessionRule(ctx, rule, deny))
 		}
 		until, err := untilOf(a, expires)
 		if err != nil {
 			return err
 		}
-		return a.SaySessionRules(decide.Of(op).AddSessionRule(cmd.Context(), rule, deny, until))
-	}}
+		return a.SaySessionRules(decide.Of(op).AddSessionRule(ctx, rule, deny, until))
+	})}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	if add {
 		app.WhenVar(cmd.Flags(), &expires, "until", "when it ends: 8h, 14d, 18:00, 2026-12-24")

@@ -333,19 +333,13 @@ and its tasks stay given back.
 // teamOrMember reads an argument that names a team, or else a member of the team that --team, the
 // directory or the only team says.
 func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.Operator, team protocol.TeamName, member string, err error) {
-	named := a.Flags.Team
-	if len(args) > 0 {
-		a.Flags.Team = args[0]
-	}
-	op, team, err = a.Team()
-	if err == nil || len(args) == 0 {
+	op, team, member, err, terr := a.TeamOr(args)
+	if member == "" {
 		return op, team, "", err
 	}
-	a.Flags.Team = named
-	op, team, terr := a.Team()
 	if terr != nil {
 		if all, oerr := a.Op(); oerr == nil {
-			if with, werr := inspect.Of(all).TeamsWith(ctx, args[0]); werr == nil && len(with) > 0 {
+			if with, werr := inspect.Of(all).TeamsWith(ctx, member); werr == nil && len(with) > 0 {
 				err = terr // a member, and no team is chosen
 			}
 		}
@@ -355,14 +349,14 @@ func teamOrMember(ctx context.Context, a *app.App, args []string) (op operator.O
 	if terr != nil {
 		return op, "", "", err
 	}
-	_, left := operator.Departed(s, args[0])
-	if _, terr := decide.Member(s, args[0]); terr != nil && !left {
-		if named != "" {
+	_, left := operator.Departed(s, member)
+	if _, terr := decide.Member(s, member); terr != nil && !left {
+		if a.Flags.Team != "" {
 			err = terr
 		}
 		return op, "", "", err
 	}
-	return op, team, args[0], nil
+	return op, team, member, nil
 }
 
 // resumeMember starts one member of a team that is led.
