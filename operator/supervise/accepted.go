@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
-	"waggle/home"
 	"waggle/internal/fs/atomicfile"
 	"waggle/operator"
 	"waggle/operator/process"
@@ -16,26 +14,6 @@ import (
 	"waggle/operator/teams"
 	"waggle/record"
 )
-
-// accept copies the team file that the operator named: only the copy is read afterwards (trust §7).
-// The file's path is stored beside it.
-func accept(dir home.Dir, f *teamfile.File) error {
-	if types := f.Undefined(); len(types) > 0 {
-		return &operator.Error{Kind: operator.Usage, Op: "team file", Msg: fmt.Sprintf("%s: the agent definitions %s were not read", f.Path, strings.Join(types, ", ")), Advice: "teamfile.File.Define reads them"}
-	}
-	types, err := f.Definitions.Bytes()
-	if err != nil {
-		return err
-	}
-	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
-	if err := atomicfile.WriteFile(path+".types", types, o); err != nil {
-		return err
-	}
-	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(path, f.Data, o)
-}
 
 // Accepted reads the team file that a team was brought up from.
 func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {

@@ -45,20 +45,16 @@ const (
 	taskSkipped   taskState = "skipped"   // a task that it comes after did not complete, or it has no owner
 )
 
-// newJob puts the tasks on the board.
-func (o Operator) newJob(ctx context.Context, team protocol.TeamName, f *teamfile.File, lead *control.Leader) (*job, error) {
-	board, err := task.Open(o.Root.TasksDir(team), team, task.Options{})
-	if err != nil {
-		return nil, err
-	}
-	ids, err := lay(ctx, board, f, nil)
+// newJob makes the job of a file's tasks, which are on the board then.
+func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.File) (*job, error) {
+	board, ids, err := o.fillBoard(ctx, s.Team, f)
 	if err != nil {
 		return nil, err
 	}
 	j := &job{board: board}
 	for _, ft := range f.Tasks {
 		t := &jobTask{FileTask: ft, id: ids[ft.Subject], state: taskOpen, words: record.WordsOfFile}
-		if m, ok := lead.Member(ft.Owner); ok && m.Left == nil {
+		if m, ok := s.Lead.Member(ft.Owner); ok && m.Left == nil {
 			t.instance = m.Instance
 		}
 		j.tasks = append(j.tasks, t)
@@ -66,9 +62,16 @@ func (o Operator) newJob(ctx context.Context, team protocol.TeamName, f *teamfil
 	return j, nil
 }
 
-// lay puts a file's tasks on the board, without those of had that are there already, and returns
-// their ids by subject.
-func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Task) (map[string]task.ID, error) {
+// fillBoard puts those of a file's tasks on the board that are not there, and returns the ids of all of them by subject.
+func (o Operator) fillBoard(ctx context.Context, team protocol.TeamName, f *teamfile.File) (*task.List, map[string]task.ID, error) {
+	board, err := task.Open(o.Root.TasksDir(team), team, task.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	had, _, err := board.All(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	ids := map[string]task.ID{}
 	for _, ft := range f.Tasks {
 		var after []task.ID
@@ -84,18 +87,18 @@ func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Tas
 		}
 		t, err := board.Create(ctx, want)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		ids[ft.Subject] = t.ID
 	}
-	return ids, nil
+	return board, ids, nil
 }
 
 // AssignAll puts a file's tasks on the board and orders all of them, for programs that lead a team
 // themselves. A member begins a task when those that it comes after are completed; no leader is
 // needed for that.
 func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.File, l *leader.Leader) error {
-	j, err := o.newJob(ctx, s.Team, f, s.Lead)
+	j, err := o.newJob(ctx, s, f)
 	if err != nil {
 		return err
 	}

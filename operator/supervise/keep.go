@@ -93,6 +93,9 @@ func (k *keeper) startAll(ctx context.Context) error {
 	if err := k.assignRest(ctx); err != nil {
 		return err
 	}
+	if err := k.pass(ctx); err != nil { // their orders are in their mailboxes before they start
+		return err
+	}
 	k.until = k.o.Minter.Now().Add(cmp.Or(k.lo.Ready, readyWait))
 	k.startFirst(ctx, restartable(k.S))
 	k.l.Begun()
@@ -355,8 +358,8 @@ func (k *keeper) end(ctx context.Context) error {
 	return errors.Join(err, aerr, process.Of(k.o.Operator).Sweep(ctx, k.S, k.Note))
 }
 
-// assignRest assigns the tasks of the file that are not assigned yet: a run assigns them one after
-// the other, and may have been interrupted. After an acknowledged break it is not known which tasks
+// assignRest assigns the tasks of the file that are not assigned yet: all of a new team, and those of a run, which assigns
+// them one after the other, that was interrupted. After an acknowledged break it is not known which tasks
 // were assigned or completed, so the operator assigns them.
 func (k *keeper) assignRest(ctx context.Context) error {
 	if k.S.Lead.Continued > 0 {
@@ -381,7 +384,7 @@ func (k *keeper) assignRest(ctx context.Context) error {
 		if _, given := k.S.Lead.Assignment(string(id)); given {
 			continue
 		}
-		if err := (&jobTask{FileTask: ft, id: id}).give(ctx, k.l); err != nil {
+		if err := (&jobTask{FileTask: ft, id: id, words: record.WordsOfFile}).give(ctx, k.l); err != nil {
 			return err
 		}
 	}

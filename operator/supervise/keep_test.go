@@ -13,6 +13,7 @@ import (
 	"waggle/internal/test/operatortest"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
@@ -104,6 +105,48 @@ func TestKeep(t *testing.T) {
 	if k.said.Of("ending", "1 members are asked to end") != 1 {
 		t.Errorf("told %+v", k.said.All())
 	}
+}
+
+// TestOrdersPrecedeStart: Prepare puts the tasks on the board. Who keeps the team up orders them in the file's words, and the
+// orders are in the mailboxes before the members' processes run.
+func TestOrdersPrecedeStart(t *testing.T) {
+	t.Parallel()
+	op, found := fresh(t), make(chan int, 1)
+	op.Backends = append(op.Backends, &elsewhere{in: spawn.InProcess(func(ctx context.Context, _ spawn.Spec, _ io.Writer) spawn.Exit {
+		box, err := op.Boxes("api").Open("ann", mailbox.Options{})
+		if err != nil {
+			t.Error(err)
+			return spawn.Exit{}
+		}
+		entries, err := box.Entries(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		found <- len(entries)
+		return spawn.Exit{}
+	})})
+	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\ntasks: [{subject: A, owner: ann, instructions: say a}, {subject: B, owner: ann, instructions: say b}]\n")
+	s, err := supervise.Of(op).Prepare(t.Context(), f, false, func(operator.Note) {})
+	testenv.Must(t, err)
+	if list, err := board.Of(op).Tasks(t.Context(), "api", true); err != nil || len(list.Tasks) != 2 || len(s.Lead.Assignments()) != 0 {
+		t.Errorf("after Prepare: %+v, %v, orders %+v", list, err, s.Lead.Assignments())
+	}
+	k := &kept{t: t, op: op, said: &operatortest.Heard{}, s: s}
+	k.lead(f, supervise.LeadOptions{})
+	if n := <-found; n != 2 {
+		t.Errorf("%d entries in the mailbox at the start, not 2", n)
+	}
+	orders := s.Lead.Assignments()
+	if len(orders) != 2 {
+		t.Errorf("orders %+v", orders)
+	}
+	for _, o := range orders {
+		if o.Commanded.Task.Words != record.WordsOfFile {
+			t.Errorf("the words of %s are on record as %q's", o.Commanded.Task.Subject, o.Commanded.Task.Words)
+		}
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
 }
 
 // TestRaiseIsRefused: Prepare and Run make nothing for a name that a team has, or with a backend that does
@@ -363,6 +406,9 @@ func TestPlanResume(t *testing.T) {
 	s, err := su.Prepare(t.Context(), f, false, func(operator.Note) {})
 	testenv.Must(t, err)
 	s.Settled()
+	l, err := process.Of(op).LeadAs(t.Context(), s, op.Passing(s))
+	testenv.Must(t, err)
+	testenv.Must(t, errors.Join(su.AssignAll(t.Context(), s, f, l), l.Pass(t.Context()), l.Close(), s.Journal.Refresh(t.Context())))
 	_, p, err := su.PlanResume(t.Context(), "api")
 	testenv.Must(t, err)
 	if p.Led || p.PID != 0 || p.Starts() != 2 || p.Tasks != 2 || p.Undelivered == 0 || p.Changed || p.File != f.Path || len(p.Pending)+len(p.Unknown)+len(p.Leftover) != 0 {

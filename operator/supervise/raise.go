@@ -59,12 +59,11 @@ type fileTeam struct {
 	headless bool // requests wait, for so long, for an answer from another terminal; after 0 none comes
 	wait     time.Duration
 	budget   *record.Limit // of a run
-	orders   bool          // every task is assigned at once; without it who leads assigns them one after the other
 	note     func(operator.Note)
 }
 
-// raiseTeam makes the team of a file: registry, journal and members, with their first orders. No process of it runs yet. This
-// process holds the Claim of the name until State.Settled. A team that cannot be made whole is archived.
+// raiseTeam makes the team of a file: registry, journal, members and tasks. No process of it runs yet, and who leads it
+// orders the tasks. This process holds the Claim of the name until State.Settled. A team that cannot be made whole is archived.
 func (o Operator) raiseTeam(ctx context.Context, t fileTeam) (*operator.State, error) {
 	s, err := o.make(ctx, t)
 	if err != nil {
@@ -97,11 +96,6 @@ func (o Operator) make(ctx context.Context, t fileTeam) (s *operator.State, err 
 	if err := f.Under(decide.Of(o.Operator).CeilingOf(nil)); err != nil {
 		return nil, err
 	}
-	if t.headless {
-		if err := o.checkHeadless(ctx, f, t.wait == 0); err != nil {
-			return nil, err
-		}
-	}
 	held, err := o.Claim(t.op, f.Team)
 	if err != nil {
 		return nil, err
@@ -119,33 +113,26 @@ func (o Operator) make(ctx context.Context, t fileTeam) (s *operator.State, err 
 
 // fill gives a team that was just made what its file says.
 func (o Operator) fill(ctx context.Context, s *operator.State, t fileTeam) error {
-	if err := accept(s.Dir, t.file); err != nil {
+	if err := teams.Accept(s.Dir, t.file); err != nil {
 		return err
 	}
 	if err := o.setBudgets(ctx, s, t.file.Budgets(t.budget)); err != nil {
 		return err
 	}
-	if err := o.enlistAll(ctx, s, t); err != nil || !t.orders {
+	if err := o.enlistAll(ctx, s, t, t.file.Members); err != nil {
 		return err
 	}
-	l, err := process.Of(o.Operator).LeadAs(ctx, s, o.Passing(s))
-	if err != nil {
-		return err
-	}
-	err = o.AssignAll(ctx, s, t.file, l)
-	if err == nil {
-		err = l.Pass(ctx) // their orders are in their mailboxes before they start
-	}
-	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+	_, _, err := o.fillBoard(ctx, s.Team, t.file)
+	return err
 }
 
-// enlistAll joins the lead's agent, and the members that have not joined.
-func (o Operator) enlistAll(ctx context.Context, s *operator.State, t fileTeam) error {
+// enlistAll joins the lead's agent, when it has not joined, and members.
+func (o Operator) enlistAll(ctx context.Context, s *operator.State, t fileTeam, ms []teamfile.FileMember) error {
 	if err := o.enlistLead(ctx, s, t); err != nil {
 		return err
 	}
 	auto := ""
-	for _, m := range missing(s, t.file) {
+	for _, m := range ms {
 		if t.headless {
 			m.Backend = process.Alone(m)
 		}
@@ -159,9 +146,6 @@ func (o Operator) enlistAll(ctx context.Context, s *operator.State, t fileTeam) 
 			m.Backend = auto
 		}
 		m.File = t.file.SHA256
-		if err := o.Unlist(ctx, s, m.Name); err != nil {
-			return err
-		}
 		if _, err := o.enlist(ctx, s, m, t.attended, false); err != nil {
 			return err
 		}

@@ -62,6 +62,11 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if len(f.Tasks) == 0 {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
+	if ro.Headless {
+		if err := o.checkHeadless(ctx, f, ro.Wait == 0); err != nil {
+			return nil, err
+		}
+	}
 	s, err := o.raiseTeam(ctx, fileTeam{op: "run", file: f, attended: !ro.Headless, headless: ro.Headless, wait: ro.Wait, budget: ro.Budget, note: ro.Note})
 	if err != nil {
 		return nil, err
@@ -131,7 +136,7 @@ func (r *run) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.job, err = r.o.newJob(ctx, r.S.Team, r.f, r.S.Lead); err != nil {
+	if r.job, err = r.o.newJob(ctx, r.S, r.f); err != nil {
 		return err
 	}
 	if err := r.o.leads(ctx, r.S, record.LeadingProcess{ID: self, Run: true}); err != nil {

@@ -49,20 +49,24 @@ const (
 	LedLeft     = "left"     // this process was asked to end; the members run on
 )
 
-// Prepare makes the team of a file: registry, journal, members, tasks and their orders. No process
-// runs yet; Keep starts them. This process holds the Claim of the name until Keep leads the team,
-// or Settled is called.
+// Prepare makes the team of a file: registry, journal, members and tasks. No process runs yet; Keep
+// orders the tasks and starts the members. This process holds the Claim of the name until Keep leads
+// the team, or Settled is called.
 func (o Operator) Prepare(ctx context.Context, f *teamfile.File, attended bool, note func(operator.Note)) (*operator.State, error) {
-	return o.raiseTeam(ctx, fileTeam{op: "up", file: f, attended: attended, orders: true, note: note})
+	return o.raiseTeam(ctx, fileTeam{op: "up", file: f, attended: attended, note: note})
 }
 
 // complete does the rest of Prepare when the process that ran it was stopped, which is certain when
 // no process has ever led the team: it joins the other members, and puts the other tasks on the
-// board. Keep gives the orders.
-func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, board *task.List, attended bool) error {
+// board.
+func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) error {
 	err := s.Journal.Refresh(ctx)
+	rest := missing(s, f)
+	for _, m := range rest {
+		err = errors.Join(err, o.Unlist(ctx, s, m.Name))
+	}
 	if err == nil {
-		err = o.enlistAll(ctx, s, fileTeam{file: f, attended: attended}) // an older version gave the lead no worker
+		err = o.enlistAll(ctx, s, fileTeam{file: f, attended: attended}, rest) // an older version gave the lead no worker
 	}
 	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
 		return err
@@ -74,11 +78,7 @@ func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.F
 			}
 		}
 	}
-	had, _, err := board.All(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = lay(ctx, board, f, had)
+	_, _, err = o.fillBoard(ctx, s.Team, f)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.File
 		return "", err
 	}
 	if lead {
-		i, err = o.joinLead(ctx, s, m)
+		i, err = teams.Of(o.Operator).JoinLead(ctx, s, m)
 	} else {
 		_, i, err = teams.Of(o.Operator).Join(ctx, s, m)
 	}
@@ -162,7 +162,7 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 	defer func() { err = errors.Join(err, r.l.Close()) }()
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err == nil {
-		err = r.o.complete(ctx, s, f, board, lo.Attended)
+		err = r.o.complete(ctx, s, f, lo.Attended)
 	}
 	if err == nil {
 		err = r.l.Refresh(ctx)

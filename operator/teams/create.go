@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,6 +123,27 @@ func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	return o.join(ctx, s, m, joining{})
 }
 
+// JoinLead gives the agent that a file names as lead an instance. The registry has the lead already, and keeps it when its
+// agent leaves.
+func (o Operator) JoinLead(ctx context.Context, s *operator.State, m teamfile.FileMember) (record.Instance, error) {
+	id, err := o.Minter.UID()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, protocol.Lead), "artifacts"), 0o700); err != nil {
+		return "", fmt.Errorf("join %s: %w", m.Name, err)
+	}
+	j := joined(m, record.Instance(id))
+	j.Name, j.Lead, j.RealCwd, j.Provenance = protocol.Lead, string(m.Name), process.RealCwd(m.Sandbox, m.Cwd), record.Spawned
+	return j.Instance, s.Put(ctx, o.Writer(), record.KindJoined, j)
+}
+
+// joined is what a file says of a member, as the record of its joining.
+func joined(m teamfile.FileMember, i record.Instance) record.Joined {
+	return record.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode,
+		Restart: m.Restart, Backend: m.Backend, Trust: m.Sandbox.Trust(), Sandbox: m.Sandbox, Definition: m.Definition}
+}
+
 // joining is how a member joins.
 type joining struct {
 	channel string  // by what, when the operator did not make it
@@ -206,9 +225,9 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		if err := vacant(s, added.Name); err != nil {
 			return nil, err
 		}
-		j := record.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, File: m.File, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: m.Sandbox.Trust(), Channel: by.channel, Worktree: at, Prepare: m.Prepare, Sandbox: m.Sandbox, Provenance: provenance(m, by.channel), Definition: m.Definition, Check: check, Baseline: first, AtOnce: m.AtOnce}
+		j := joined(m, i)
+		j.Name, j.Color, j.File, j.Channel, j.Worktree, j.Prepare = added.Name, added.Color, m.File, by.channel, at, m.Prepare
+		j.Provenance, j.Check, j.Baseline, j.AtOnce = provenance(m, by.channel), check, first, m.AtOnce
 		j.Queued = queues(s) && m.AtOnce > 0 && s.Lead.Occupied(process.Of(o.Operator).Halted(s)) >= m.AtOnce
 		if at == nil {
 			j.RealCwd = process.RealCwd(m.Sandbox, m.Cwd)
@@ -414,32 +433,4 @@ func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	}
 	o.Agent, _ = a.(agent.Decider) // for an agent that does not decide, the operator does
 	return o.Operator, nil
-}
-
-// AcceptedFile reads the accepted copy of the team file that a team was brought up from, without what its agent
-// definitions say. The error of a team that has none is fs.ErrNotExist.
-func (o Operator) AcceptedFile(s *operator.State) (*teamfile.File, error) {
-	path := s.Dir.TeamFile()
-	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: operator.MaxYAML})
-	if err != nil {
-		return nil, err
-	}
-	from, err := atomicfile.ReadFile(path+".from", atomicfile.Options{MaxSize: operator.MaxYAML})
-	if err != nil {
-		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
-	}
-	return teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
-}
-
-// sandboxOf is the sandbox block of the team file that was accepted; nil: the team has no file, or
-// it has no block.
-func (o Operator) sandboxOf(s *operator.State) (*record.Sandbox, error) {
-	f, err := o.AcceptedFile(s)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f.Sandbox, nil
 }
