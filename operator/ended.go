@@ -48,7 +48,7 @@ func archivedDir(dir home.Dir, part string) string {
 
 // noTeam adds to the error for a team that is not there that it has ended, or which ended teams have a name
 // like it.
-func (o Operator) noTeam(ctx context.Context, name protocol.TeamName, err error) error {
+func (o Operator) noTeam(name protocol.TeamName, err error) error {
 	var missing *team.NotFoundError
 	if !errors.As(err, &missing) {
 		return err

@@ -46,7 +46,7 @@ func (o Operator) GuardMembers(ctx context.Context, s *State, what string) error
 	if s != nil {
 		s.Dir.Mend(o.Minter.Now())
 	}
-	own, ms, err := o.calledFrom(ctx, s)
+	own, ms, err := o.calledFrom(s)
 	if len(ms) == 0 || err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (o Operator) GuardMembers(ctx context.Context, s *State, what string) error
 
 // CalledBy says whose process this command runs in, for people: a member, a session, or "" where none is known. It is no
 // proof of anything.
-func (o Operator) CalledBy(ctx context.Context) string {
-	if s, ms, err := o.calledFrom(ctx, nil); err == nil && len(ms) > 0 {
+func (o Operator) CalledBy() string {
+	if s, ms, err := o.calledFrom(nil); err == nil && len(ms) > 0 {
 		return string(ms[0].Name) + "@" + string(s.Team)
 	}
 	if o.Ancestors == nil {
@@ -80,7 +80,7 @@ func (o Operator) CalledBy(ctx context.Context) string {
 }
 
 // calledFrom returns the members inside of whose process this command runs, with their team: s, or another of this root.
-func (o Operator) calledFrom(ctx context.Context, s *State) (*State, []*control.Member, error) {
+func (o Operator) calledFrom(s *State) (*State, []*control.Member, error) {
 	if s != nil {
 		if ms, err := o.Callers(s); len(ms) > 0 || err != nil {
 			return s, ms, err

@@ -81,7 +81,7 @@ func (o Operator) Homeless(name protocol.TeamName) bool {
 
 // unlisted names the teams whose directory is there and that the registry does not
 // show, although waggle leads them.
-func (o Operator) unlisted(ctx context.Context) []protocol.TeamName {
+func (o Operator) unlisted() []protocol.TeamName {
 	left, _ := o.Root.Leftovers()
 	return slices.DeleteFunc(left, func(n protocol.TeamName) bool {
 		s, err := o.present(n, Act)

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func (o Operator) Pick(name string) (protocol.TeamName, error) {
 			if s, serr := o.present(t, Act); serr == nil && s != nil {
 				return t, nil
 			}
-			err = o.noTeam(context.Background(), t, err)
+			err = o.noTeam(t, err)
 		}
 		return t, err
 	}
@@ -59,7 +58,7 @@ func (o Operator) Names() ([]protocol.TeamName, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(names, o.unlisted(context.Background())...), nil
+	return append(names, o.unlisted()...), nil
 }
 
 // Here returns the living team whose accepted team file is in WorkDir, or in the nearest directory
@@ -67,7 +66,7 @@ func (o Operator) Names() ([]protocol.TeamName, error) {
 // names a team chooses nothing. ok is false without such a team, and where several have their file
 // in the same directory.
 func (o Operator) Here() (_ protocol.TeamName, ok bool) {
-	found, _ := o.Nearest(context.Background(), o.WorkDir)
+	found, _ := o.Nearest(o.WorkDir)
 	if len(found) != 1 {
 		return "", false
 	}
@@ -76,7 +75,7 @@ func (o Operator) Here() (_ protocol.TeamName, ok bool) {
 
 // Nearest returns the living teams whose accepted team files are in a directory, or in the nearest
 // directory above it that has one, and which directory that is.
-func (o Operator) Nearest(ctx context.Context, dir string) (found []*State, where string) {
+func (o Operator) Nearest(dir string) (found []*State, where string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}

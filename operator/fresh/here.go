@@ -66,7 +66,7 @@ func (o Operator) Here(ctx context.Context, dir string) (protocol.TeamName, erro
 			return "", err
 		}
 	}
-	found, where := o.Nearest(ctx, dir)
+	found, where := o.Nearest(dir)
 	switch len(found) {
 	case 0:
 		return "", nil

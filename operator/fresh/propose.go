@@ -42,7 +42,7 @@ func (o Operator) Propose(ctx context.Context, w Want, dir string) (*proposal.Pr
 	if err := o.placed(ctx, dir, commits, wants); err != nil {
 		return nil, err
 	}
-	p := proposal.Proposal{Dir: dir, By: o.CalledBy(ctx), Asked: proposal.Asked{Agent: w.Agent, Command: w.Command, Name: string(w.Name), Model: w.Model,
+	p := proposal.Proposal{Dir: dir, By: o.CalledBy(), Asked: proposal.Asked{Agent: w.Agent, Command: w.Command, Name: string(w.Name), Model: w.Model,
 		Base: w.Begin.Base, Attempts: w.Attempts, Split: w.Split, Task: w.Task}}
 	p, err = o.proposals().Put(ctx, p, o.Minter.Rand)
 	var over *proposal.LimitError

@@ -215,7 +215,7 @@ func (m MemberStatus) Next(team string) operator.Next {
 	case m.Stays:
 		n.Step, n.Member = operator.NextResumeTeam, ""
 	default:
-		n.Step = operator.NextWhyMember
+		n.Step = operator.NextWhy
 	}
 	return n
 }

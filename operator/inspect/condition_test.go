@@ -89,8 +89,8 @@ func TestNext(t *testing.T) {
 		is    inspect.Condition
 		want  operator.Step
 	}{
-		{inspect.StateBlocked, inspect.ConditionBlocked, operator.NextPeekResume}, {inspect.StateFailed, inspect.ConditionFailed, operator.NextWhyMember},
-		{inspect.StateStalled, inspect.ConditionFailed, operator.NextWhyMember}, {inspect.StateUnknown, inspect.ConditionUnknown, operator.NextWhyMember},
+		{inspect.StateBlocked, inspect.ConditionBlocked, operator.NextPeekResume}, {inspect.StateFailed, inspect.ConditionFailed, operator.NextWhy},
+		{inspect.StateStalled, inspect.ConditionFailed, operator.NextWhy}, {inspect.StateUnknown, inspect.ConditionUnknown, operator.NextWhy},
 		{inspect.StateWorking, inspect.ConditionWorking, ""}, {inspect.StateIdle, inspect.ConditionReady, ""}, {inspect.StateQueued, inspect.ConditionWaits, ""},
 	} {
 		got := inspect.MemberStatus{Name: "ann", State: c.state, Stand: inspect.Stand{Is: c.is}}.Next("api")

@@ -260,7 +260,7 @@ func (g *recapper) died(b record.Died, at time.Time) {
 	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
-		detail, do = detail+"; given up", operator.Next{Step: operator.NextWhyMember, Member: protocol.MemberName(g.name(b.Instance))}
+		detail, do = detail+"; given up", operator.Next{Step: operator.NextWhy, Member: protocol.MemberName(g.name(b.Instance))}
 	case b.Again != nil:
 		detail += "; to be started again"
 	}
@@ -354,7 +354,7 @@ func (o Operator) recapNow(ctx context.Context, s *operator.State, live bool, d 
 		switch g := m.Group(); {
 		case m.State == StateFailed || m.State == StateHeldUp: // the task is among the results
 		case g == GroupFailed || g == GroupUnknown:
-			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.Is), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: protocol.MemberName(m.Name)}})
+			d.Trouble = append(d.Trouble, RecapMember{At: m.Since, Member: m.Name, What: string(m.Is), Detail: m.Why, Do: operator.Next{Step: operator.NextWhy, Member: protocol.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {

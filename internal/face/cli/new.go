@@ -263,7 +263,7 @@ func noteUnread(ctx context.Context, a *app.App, op operator.Operator, dir strin
 // notStarted is the error of members that were not started.
 func notStarted(st *fresh.Started) error {
 	var names []string
-	step := operator.NextWhyMember
+	step := operator.NextWhy
 	for _, m := range st.Members {
 		if m.State != fresh.StateFailed && m.State != fresh.StateBlocked {
 			continue

@@ -201,9 +201,9 @@ func Says(m inspect.MemberStatus, now time.Time) string {
 func (v Overview) next(st *inspect.Status, m inspect.MemberStatus) operator.Next {
 	n := m.Next(st.Team)
 	if n.Step == operator.NextResumeTeam && st.Interrupted != nil {
-		n.Step = operator.NextWhyMember
+		n.Step = operator.NextWhy
 	}
-	if n.Step == operator.NextWhyMember {
+	if n.Step == operator.NextWhy {
 		return v.step(n.Step, st, m)
 	}
 	return n

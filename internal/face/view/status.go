@@ -190,8 +190,8 @@ func addCounts(p *page.Page, st *inspect.Status, several bool, pending int) {
 		{st.Failed, "task failed", "tasks failed", operator.NextListTasks},
 		{st.Blocked, "task waits for one that failed", "tasks wait for one that failed", operator.NextListTasks},
 		{st.Unread, "message for you", "messages for you", operator.NextInboxUnread},
-		{st.Unanswerable, "request has no id of its own and cannot be answered: its sender was told", "requests have no id of their own and cannot be answered: their senders were told", operator.NextLogClaims},
-		{st.Alarms, "message claimed an authority that it does not have", "messages claimed an authority they do not have", operator.NextLogClaims},
+		{st.Unanswerable, "request has no id of its own and cannot be answered: its sender was told", "requests have no id of their own and cannot be answered: their senders were told", operator.NextLogUnverified},
+		{st.Alarms, "message claimed an authority that it does not have", "messages claimed an authority they do not have", operator.NextLogUnverified},
 	} {
 		if n.n > 0 {
 			text := n.many

@@ -100,7 +100,7 @@ func TestSays(t *testing.T) {
 // TestBareLines: a row's next step stands behind it whole, and on a line of its own where the row would have no room.
 func TestBareLines(t *testing.T) {
 	table := func() *page.Table {
-		return &page.Table{Bare: true, Do: []operator.Next{{}, {Step: operator.NextWhyMember, Member: "ann"}, {Step: operator.NextDiff, Member: "cid"}},
+		return &page.Table{Bare: true, Do: []operator.Next{{}, {Step: operator.NextWhy, Member: "ann"}, {Step: operator.NextDiff, Member: "cid"}},
 			Rows: [][]string{{"bob", "runs a command that is rather long, and says so"}, {"ann", "failed"}, {"cid", "ready"}}}
 	}
 	for _, c := range []struct {

@@ -213,7 +213,7 @@ func (g goal) judge(now []inspect.Change) (reached bool, last inspect.Change, ov
 // waitEnded is the error of a wait.
 func waitEnded(until string, timeout time.Duration, reached bool, c inspect.Change, err error) error {
 	is := fmt.Sprintf("%s (%s): %s", operator.Visible(string(c.Member)), c.Is, operator.Visible(c.Why))
-	why := operator.Next{Step: operator.NextWhyMember, Team: c.Team, Member: c.Member}
+	why := operator.Next{Step: operator.NextWhy, Team: c.Team, Member: c.Member}
 	switch {
 	case reached:
 		return nil

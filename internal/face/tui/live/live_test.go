@@ -56,7 +56,7 @@ func TestDue(t *testing.T) {
 	src := live.Of(op, "")
 	src.Step = func(n operator.Next) string { return string(n.Step) + " of " + string(n.Team) }
 	c, err := src.Crew(t.Context())
-	if want := "team api: 1 message claimed an authority that it does not have  " + string(operator.NextLogClaims) + " of api"; err != nil || !slices.Contains(c.Problems, want) {
+	if want := "team api: 1 message claimed an authority that it does not have  " + string(operator.NextLogUnverified) + " of api"; err != nil || !slices.Contains(c.Problems, want) {
 		t.Errorf("%q: %v", c.Problems, err)
 	}
 }
