@@ -130,7 +130,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	if err != nil {
 		return errors.Join(ctx.Err(), fmt.Errorf("%s: no hello: %w", c.addr, errors.Join(werr, err)))
 	}
-	h, err := parseReply(line)
+	h, err := parse[reply](line)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", c.addr, err)
@@ -166,7 +166,7 @@ func (c *Client) read(r *bufio.Reader) {
 			break
 		}
 		var rep reply
-		if rep, err = parseReply(line); err != nil {
+		if rep, err = parse[reply](line); err != nil {
 			break
 		}
 		c.hand(rep)

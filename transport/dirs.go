@@ -80,12 +80,7 @@ func readKey(path string) (key, error) {
 	if err != nil {
 		return key{}, err
 	}
-	f, err := parseFields(data)
-	if err != nil {
-		return key{}, err
-	}
-	var k key
-	err = errors.Join(f.get("v", &k.V), f.get("path", &k.Path), f.get("token", &k.Token), f.get("pid", &k.PID))
+	k, err := parse[key](data)
 	if err == nil && k.V != 1 {
 		err = fmt.Errorf("version %d of a socket's key is not known here", k.V)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 	"unicode/utf8"
 
 	"waggle/internal/json/jsontext"
@@ -89,6 +91,22 @@ func (f fields) get(name string, v any) error {
 	return nil
 }
 
+// parse reads an object into a struct by the exact names of its tags: encoding/json would take another case of them,
+// too. With an error it has the fields that could be read.
+func parse[T any](line []byte) (v T, err error) {
+	f, err := parseFields(line)
+	if err != nil {
+		return v, err
+	}
+	var errs []error
+	at := reflect.ValueOf(&v).Elem()
+	for i := range at.NumField() {
+		name, _, _ := strings.Cut(at.Type().Field(i).Tag.Get("json"), ",")
+		errs = append(errs, f.get(name, at.Field(i).Addr().Interface()))
+	}
+	return v, errors.Join(errs...)
+}
+
 // request is what a client sends. The first one is the hello.
 type request struct {
 	Waggle   int             `json:"waggle,omitempty"` // the version
@@ -99,15 +117,6 @@ type request struct {
 	Of       uint64          `json:"of,omitempty"` // opCancel: the id of the call
 	Envelope json.RawMessage `json:"envelope,omitempty"`
 	Body     json.RawMessage `json:"body,omitempty"` // of a call
-}
-
-func parseRequest(line []byte) (request, error) {
-	f, err := parseFields(line)
-	if err != nil {
-		return request{}, err
-	}
-	r := request{Envelope: f["envelope"], Body: f["body"]}
-	return r, errors.Join(f.get("waggle", &r.Waggle), f.get("id", &r.ID), f.get("op", &r.Op), f.get("token", &r.Token), f.get("to", &r.To), f.get("of", &r.Of))
 }
 
 // The operations of a client and what a server says.
@@ -138,16 +147,6 @@ type reply struct {
 	Code    Code            `json:"code,omitempty"`
 	Message string          `json:"message,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
-}
-
-func parseReply(line []byte) (reply, error) {
-	f, err := parseFields(line)
-	if err != nil {
-		return reply{}, err
-	}
-	r := reply{Body: f["body"]}
-	return r, errors.Join(f.get("waggle", &r.Waggle), f.get("id", &r.ID), f.get("op", &r.Op), f.get("team", &r.Team), f.get("name", &r.Name),
-		f.get("msg_id", &r.MsgID), f.get("state", &r.State), f.get("ahead", &r.Ahead), f.get("code", &r.Code), f.get("message", &r.Message))
 }
 
 // line writes v as one line.

@@ -309,7 +309,7 @@ func (ss *session) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		req, err := parseRequest(line)
+		req, err := parse[request](line)
 		if err != nil {
 			ss.fail(req.ID, CodeInvalid, err.Error())
 			continue
@@ -354,7 +354,7 @@ func (ss *session) hello(ctx context.Context) bool {
 	case err != nil:
 		return false
 	}
-	req, err := parseRequest(line)
+	req, err := parse[request](line)
 	switch {
 	case err != nil || req.Op != opHello:
 		return ss.turnAway(ctx, "its first line was no hello")

@@ -240,21 +240,14 @@ func parseWebError(body []byte) (e webErrorBody, ok bool) {
 	if err != nil {
 		return e, false
 	}
-	inner, err := parseFields(f["error"])
-	if err != nil {
-		return e, false
-	}
-	return e, errors.Join(inner.get("code", &e.Code), inner.get("message", &e.Message)) == nil && e.Code != ""
+	e, err = parse[webErrorBody](f["error"])
+	return e, err == nil && e.Code != ""
 }
 
 // parseWebReply reads webReply; ok is false when it is something else.
 func parseWebReply(body []byte) (r Receipt, ok bool) {
-	f, err := parseFields(body)
-	if err != nil {
-		return r, false
-	}
-	err = errors.Join(f.get("msg_id", &r.MsgID), f.get("state", &r.State), f.get("ahead", &r.Ahead))
-	return r, err == nil && r.State != ""
+	got, err := parse[webReply](body)
+	return Receipt{MsgID: got.MsgID, State: got.State, Ahead: got.Ahead}, err == nil && got.State != ""
 }
 
 // maxSilent is how many connections may be open that have sent no request yet.
