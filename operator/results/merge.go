@@ -302,19 +302,10 @@ func (o Operator) refuse(ctx context.Context, w *work, into string, why error) e
 // mergeable finds a member's work, the check and the branch of a merge, and refuses what cannot be
 // merged now.
 func (o Operator) mergeable(ctx context.Context, of, member string, mo MergeOptions) (w *work, check Checked, into worktree.Target, err error) {
-	if w, err = o.find(ctx, op, of, member); err != nil {
-		return w, check, into, err
+	if w, err = o.takeable(ctx, op, of, member); err == nil {
+		check, err = o.checkOf(w)
 	}
-	if err = o.Guard(ctx, w.s, op); err != nil {
-		return w, check, into, err
-	}
-	if err = w.working(op); err != nil {
-		return w, check, into, err
-	}
-	if check, err = o.checkOf(w); err != nil {
-		return w, check, into, err
-	}
-	if err = w.noneOpen(op); err != nil {
+	if err != nil {
 		return w, check, into, err
 	}
 	into, err = w.store.Git.Target(ctx, w.tree, mo.Into)

@@ -55,17 +55,8 @@ type Pulled struct {
 // gh. What is not committed is committed first.
 func (o Operator) Pull(ctx context.Context, of, member string, po PullOptions) (*Pulled, error) {
 	const op = "pr"
-	w, err := o.find(ctx, op, of, member)
+	w, err := o.takeable(ctx, op, of, member)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Guard(ctx, w.s, op); err != nil {
-		return nil, err
-	}
-	if err := w.working(op); err != nil {
-		return nil, err
-	}
-	if err := w.noneOpen(op); err != nil {
 		return nil, err
 	}
 	gh, err := spawn.LookPath("gh", o.Environ)

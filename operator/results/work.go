@@ -60,6 +60,21 @@ func (o Operator) find(ctx context.Context, op, of, member string) (*work, error
 	return w, nil
 }
 
+// takeable is find for what takes the member's work as it is: only the operator does, between turns and beside no merge of it.
+func (o Operator) takeable(ctx context.Context, op, of, member string) (*work, error) {
+	w, err := o.find(ctx, op, of, member)
+	if err == nil {
+		err = o.Guard(ctx, w.s, op)
+	}
+	if err == nil {
+		err = w.working(op)
+	}
+	if err == nil {
+		err = w.noneOpen(op)
+	}
+	return w, err
+}
+
 // open opens a team: the present one, else one that has ended.
 func (o Operator) open(ctx context.Context, of string) (*work, error) {
 	w := &work{live: true}
