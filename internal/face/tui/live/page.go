@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"waggle/internal/face/tui"
 	"waggle/internal/face/view"
 	"waggle/internal/face/view/page"
+	"waggle/internal/face/view/policyview"
 	"waggle/internal/face/view/resultview"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -18,7 +21,10 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/results"
 	"waggle/policy"
+	"waggle/protocol"
 	"waggle/record"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
 )
 
 // Page implements tui.Source.
@@ -26,19 +32,16 @@ func (l *Source) Page(ctx context.Context, p tui.Page) (paper tui.Paper, err err
 	if p.Tab != tui.TabOutput {
 		l.Leave()
 	}
-	if p.Tab == tui.TabToday {
+	switch {
+	case p.Tab == tui.TabToday:
 		return l.today(ctx)
-	}
-	if p.Tab == tui.TabWhy {
+	case p.Tab == tui.TabWhy:
 		return l.why(ctx, p)
-	}
-	if p.Team == decide.SessionTeam {
+	case p.Team == decide.SessionTeam:
 		return l.session(ctx, p)
-	}
-	if p.Tab == tui.TabDiff {
+	case p.Tab == tui.TabDiff:
 		return l.diff(ctx, p)
-	}
-	if p.Tab == tui.TabLog {
+	case p.Tab == tui.TabLog:
 		l.page.Lock()
 		defer l.page.Unlock()
 		paper.Lines, err = l.log.next(ctx, l.op, p)
@@ -118,9 +121,7 @@ func (o *output) next(ctx context.Context, op operator.Operator, p tui.Page, tel
 	}
 	more, err := o.tail.Next()
 	o.lines = append(slices.Clip(o.lines), more...)
-	if over := len(o.lines) - p.Lines; over > 0 {
-		o.lines = o.lines[over:]
-	}
+	o.lines = o.lines[max(0, len(o.lines)-p.Lines):]
 	return o.lines, err
 }
 
@@ -162,9 +163,7 @@ func (g *logPage) next(ctx context.Context, op operator.Operator, p tui.Page) ([
 			g.lines = append(g.lines, plain(view.LogLine(r)))
 		}
 	}
-	if over := len(g.lines) - p.Lines; over > 0 {
-		g.lines = g.lines[over:]
-	}
+	g.lines = g.lines[max(0, len(g.lines)-p.Lines):]
 	return g.lines, err
 }
 
@@ -230,4 +229,145 @@ func (l *Source) today(ctx context.Context) (tui.Paper, error) {
 		lines = append(lines, "  kept: "+strings.Join(slices.DeleteFunc([]string{k.Kind, k.Team, k.Member, k.Path, k.Why.Text}, func(s string) bool { return s == "" }), "  "))
 	}
 	return tui.Paper{Lines: lines}, nil
+}
+
+// paneTries is how often the pane of a session is followed at most, while its page is shown.
+const paneTries = 3
+
+// panes is the pane of a session that waggle did not start, as a page shows it: by one client of its tmux server, which tells of
+// output. No pane is looked at by a timer.
+type panes struct {
+	client *terminal.PaneFollower // nil: none
+	told   chan struct{}          // closed when the client has ended and the last was told
+	tries  int
+	failed error // of the last one
+}
+
+// followed reports whether the pane is shown by a client, or was tried often enough.
+func (p *panes) followed() bool { return p.client != nil || p.tries >= paneTries }
+
+// follow begins to follow a pane. tell is called when it has had output, and when the client has ended.
+func (p *panes) follow(ctx context.Context, op operator.Operator, pane spawn.Pane, tell func()) {
+	if p.tries++; p.tries > paneTries {
+		return
+	}
+	p.client, p.failed = inspect.Of(op).Follow(ctx, pane)
+	if p.failed != nil {
+		p.client = nil
+		tell() // the next try
+		return
+	}
+	changed, told := p.client.Changed(), make(chan struct{})
+	p.told = told
+	go func() { // until the client has ended; leave waits for it
+		defer close(told)
+		for range changed {
+			tell()
+		}
+		tell()
+	}()
+}
+
+// screen is what the pane shows now.
+func (p *panes) screen(ctx context.Context, n int) ([]string, error) {
+	if p.client == nil {
+		return nil, p.failed
+	}
+	text, err := p.client.Screen(ctx)
+	if err != nil {
+		p.leave()
+		p.failed = err
+		return nil, err
+	}
+	lines, _ := inspect.ScreenLines(text, n)
+	return lines, nil
+}
+
+// leave ends the client.
+func (p *panes) leave() {
+	if p.client != nil {
+		p.client.Close()
+		<-p.told
+		p.client = nil
+	}
+}
+
+// why is what waggle why says: of what is asked, what the rules say of it, and below it of its member or session the
+// state and the evidence.
+func (l *Source) why(ctx context.Context, p tui.Page) (paper tui.Paper, err error) {
+	now := l.op.Minter.Now()
+	var y *inspect.Why
+	switch of := inspect.Of(l.op); {
+	case p.Team != decide.SessionTeam:
+		y, err = of.Why(ctx, p.Team, p.Member)
+	case l.proposed(p.Ask):
+		return tui.Paper{Lines: []string{"it " + decide.LevelProposes}}, nil
+	default:
+		name, _, _ := strings.Cut(p.Member, "/") // an agent of a session is a part of it
+		y, err = of.WhySession(name)
+	}
+	if err != nil {
+		return tui.Paper{}, err
+	}
+	if p.Ask != "" && p.Team != decide.SessionTeam {
+		if e, err := decide.Of(l.op).Explain(ctx, protocol.TeamName(p.Team), p.Ask); err != nil {
+			paper.Lines = append(paper.Lines, "what is asked: "+err.Error(), "")
+		} else {
+			paper.Lines = append(l.text(policyview.ExplainedPage(e, now)), "")
+		}
+	}
+	paper.Lines = append(paper.Lines, l.text(view.WhyPage(y, now))...)
+	return paper, nil
+}
+
+// proposed reports that a request is a proposal.
+func (l *Source) proposed(id string) bool {
+	_, err := decide.Of(l.op).Proposal(id)
+	return err == nil && id != ""
+}
+
+// text is a page in lines, its tables in columns. The lines may have any character.
+func (l *Source) text(p page.Page) (lines []string) {
+	for _, b := range p {
+		if b.Table == nil {
+			var text strings.Builder
+			for _, s := range b.Line {
+				text.WriteString(s.Text)
+				if s.Next.Step != "" && l.Step != nil {
+					text.WriteString(l.Step(s.Next))
+				}
+			}
+			lines = append(lines, text.String())
+			continue
+		}
+		lines = append(lines, columnsText(b.Table)...)
+	}
+	return lines
+}
+
+// columnsText are the rows of a table. The last cell may be of any width.
+func columnsText(t *page.Table) (lines []string) {
+	rows := t.Rows
+	if len(rows) > 0 && strings.Join(t.Head, "") != "" {
+		rows = append([][]string{t.Head}, rows...)
+	}
+	var wide []int
+	for _, r := range rows {
+		for i, c := range r {
+			if i >= len(wide) {
+				wide = append(wide, 0)
+			}
+			wide[i] = max(wide[i], ansi.StringWidth(c))
+		}
+	}
+	for _, r := range rows {
+		var b strings.Builder
+		for i, c := range r {
+			if b.WriteString(c); i < len(r)-1 {
+				b.WriteString(strings.Repeat(" ", wide[i]-ansi.StringWidth(c)+2))
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
 }
