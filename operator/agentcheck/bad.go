@@ -84,12 +84,7 @@ func (p *player) both(ctx context.Context, g policy.Gate, decide func(*control.R
 	atOnce = "one after the other"
 	done := map[string]bool{}
 	p.until(ctx, "it asks twice (kind "+string(g)+")", func() bool {
-		var open []*control.Request
-		for _, r := range p.st.s.Lead.Pending() {
-			if r.Instance == p.instance && r.Gate() == g && !done[r.Handle] {
-				open = append(open, r)
-			}
-		}
+		open := slices.DeleteFunc(p.pending(), func(r *control.Request) bool { return r.Gate() != g || done[r.Handle] })
 		if len(open) > 1 {
 			atOnce = "both open at once"
 		}
@@ -111,10 +106,8 @@ func (p *player) both(ctx context.Context, g policy.Gate, decide func(*control.R
 func plansNothing(ctx context.Context, p *player) {
 	p.begin(ctx)
 	p.until(ctx, "its turn is over", func() bool {
-		for _, r := range p.st.s.Lead.Pending() {
-			if r.Instance == p.instance {
-				p.fail("somebody was asked (kind %s)", r.Gate())
-			}
+		for _, r := range p.pending() {
+			p.fail("somebody was asked (kind %s)", r.Gate())
 		}
 		over, _ := p.over()
 		return over

@@ -180,10 +180,15 @@ func (p *player) see(fn func(*control.TaskState)) {
 	})
 }
 
+// pending are the member's open requests.
+func (p *player) pending() []*control.Request {
+	return slices.DeleteFunc(p.st.s.Lead.Pending(), func(r *control.Request) bool { return r.Instance != p.instance })
+}
+
 // open is the member's open request of a kind, nil for none.
 func (p *player) open(g policy.Gate) *control.Request {
-	for _, r := range p.st.s.Lead.Pending() {
-		if r.Instance == p.instance && r.Gate() == g {
+	for _, r := range p.pending() {
+		if r.Gate() == g {
 			return r
 		}
 	}

@@ -67,10 +67,7 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	s.OK = found.Login != ""
 	s.Program, s.Version, s.LoggedIn, s.Login = found.Program, found.Version.String(), new(s.OK), found.Login
 	if teamfile.InPane(o.Backend) {
-		if err := found.InPane(); err != nil {
-			return err
-		}
-		if err := claude.Unanswered(op.Environ, dir); err != nil {
+		if err := cmp.Or(found.InPane(), claude.Unanswered(op.Environ, dir)); err != nil {
 			return err
 		}
 		s.Gated = []string{"what does more than read, by private ask rules; what the team's rules deny, by a hook before every tool"}
@@ -83,10 +80,9 @@ func (s *Standing) ofClient(ctx context.Context, op operator.Operator, o Options
 	}
 	s.NotGated = []string{itself, "the start of its MCP servers: they run as you, or in its sandbox"}
 	for _, f := range found.Hooks {
-		if f.Managed {
-			continue // they run
+		if !f.Managed { // an administrator's run
+			s.NotGated = append(s.NotGated, fmt.Sprintf("your hooks in %s do not run in it (%s)", f.Path, strings.Join(f.Events, ", ")))
 		}
-		s.NotGated = append(s.NotGated, fmt.Sprintf("your hooks in %s do not run in it (%s)", f.Path, strings.Join(f.Events, ", ")))
 	}
 	return nil
 }

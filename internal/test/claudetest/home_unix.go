@@ -74,9 +74,8 @@ func newHome(t testing.TB, version string, m *Model, uid int) *Home {
 	// Short, as sockets lie in it; and on the disk, where an installation can be linked.
 	root, err := os.MkdirTemp(testenv.Usual(), "wc")
 	testenv.Must(t, err)
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		t.Fatal(err)
-	}
+	root, err = filepath.EvalSymlinks(root)
+	testenv.Must(t, err)
 	h := &Home{
 		Version: version, Claude: filepath.Join(root, "bin", "claude"), Root: root,
 		Home: filepath.Join(root, "home"), Config: filepath.Join(root, "home", ".claude"),
