@@ -25,8 +25,7 @@ type Follower struct {
 	to       machine.Observer
 	told     map[journal.Name]uint64 // up to which record
 	lead     *control.Leader
-	leadJ    journal.Journal
-	own      map[record.Instance]journal.Journal
+	open     map[journal.Name]journal.Journal
 	fresh    []heard // not told yet
 }
 
@@ -41,7 +40,7 @@ type heard struct {
 // NewFollower opens the leader's journal and reads how far was told, of the file cursor. One process writes that: the one
 // that leads.
 func NewFollower(journals journal.Dir, cursor string, to machine.Observer) (*Follower, error) {
-	f := &Follower{journals: journals, cursor: cursor, to: to, told: map[journal.Name]uint64{}, own: map[record.Instance]journal.Journal{}}
+	f := &Follower{journals: journals, cursor: cursor, to: to, told: map[journal.Name]uint64{}, open: map[journal.Name]journal.Journal{}}
 	b, err := atomicfile.ReadFile(cursor, atomicfile.Options{})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -52,13 +51,16 @@ func NewFollower(journals journal.Dir, cursor string, to machine.Observer) (*Fol
 		}
 	}
 	f.lead = control.NewLeader(f.hear(journal.Leader))
-	f.leadJ, err = f.open(journal.Leader, f.lead)
-	return f, err
+	return f, f.begin(journal.Leader, f.lead)
 }
 
-// open opens a journal without its snapshots: those hold states, not moves.
-func (f *Follower) open(name journal.Name, fold journal.Fold) (journal.Journal, error) {
-	return f.journals.Open(name, fold, journal.Options{SnapshotAfter: -1})
+// begin opens a journal without its snapshots: those hold states, not moves.
+func (f *Follower) begin(name journal.Name, fold journal.Fold) error {
+	j, err := f.journals.Open(name, fold, journal.Options{SnapshotAfter: -1})
+	if err == nil {
+		f.open[name] = j
+	}
+	return err
 }
 
 // hear keeps what one journal has that was not told.
@@ -78,7 +80,7 @@ func (f *Follower) hear(name journal.Name) machine.Observer {
 // by the time. A member whose journal cannot be read keeps what it has for a later
 // pass; the error says so.
 func (f *Follower) Pass(ctx context.Context) error {
-	err := f.leadJ.Refresh(ctx)
+	err := f.open[journal.Leader].Refresh(ctx)
 	for _, m := range f.lead.Members {
 		err = errors.Join(err, f.member(ctx, m.Instance))
 	}
@@ -94,16 +96,12 @@ func (f *Follower) Pass(ctx context.Context) error {
 	return errors.Join(err, f.note())
 }
 
-func (f *Follower) member(ctx context.Context, i record.Instance) (err error) {
-	j := f.own[i]
-	if j == nil {
-		name := journal.Name(i)
-		if j, err = f.open(name, control.NewWorker(f.hear(name))); err == nil {
-			f.own[i] = j
-		}
-		return err
+func (f *Follower) member(ctx context.Context, i record.Instance) error {
+	name := journal.Name(i)
+	if j := f.open[name]; j != nil {
+		return j.Refresh(ctx)
 	}
-	return j.Refresh(ctx)
+	return f.begin(name, control.NewWorker(f.hear(name)))
 }
 
 // note remembers how far was told.
