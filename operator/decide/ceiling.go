@@ -53,10 +53,13 @@ func ViewCeiling(set record.PolicySet) *CeilingView {
 	return v
 }
 
-func ruleTexts(rules []policy.Rule) []string {
-	out := []string{}
-	for _, r := range rules {
-		out = append(out, r.String())
+func ruleTexts(rules []policy.Rule) []string { return mapped(rules, policy.Rule.String) }
+
+// mapped makes a list of what is made of each of some things, never nil.
+func mapped[T, U any](all []T, of func(T) U) []U {
+	out := make([]U, 0, len(all))
+	for _, one := range all {
+		out = append(out, of(one))
 	}
 	return out
 }

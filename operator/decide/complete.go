@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"waggle/control"
 	"waggle/operator"
 	"waggle/protocol"
+	"waggle/record"
 )
 
 // OpenRequests returns the open requests of a team as its journals have them now; name "" leaves the team
@@ -14,9 +16,7 @@ import (
 func (o Operator) OpenRequests(ctx context.Context, name protocol.TeamName, sessions bool) []Request {
 	var qs []Request
 	if s := o.recorded(ctx, name); s != nil {
-		for _, r := range s.Lead.Pending() {
-			qs = append(qs, o.Request(s, r))
-		}
+		qs = mapped(s.Lead.Pending(), func(r *control.Request) Request { return o.Request(s, r) })
 	}
 	if sessions {
 		_, open, _ := o.Sessions() // completion leaves out what cannot be read
@@ -32,11 +32,7 @@ func (o Operator) Rules(ctx context.Context, name protocol.TeamName) []string {
 	if s == nil {
 		return nil
 	}
-	out := append(ruleTexts(s.Lead.Policy.Policy.Allow), ruleTexts(s.Lead.Policy.Policy.Deny)...)
-	for _, r := range s.Lead.Policy.Rules {
-		out = append(out, r.Rule.String())
-	}
-	return out
+	return mapped(allRules(s.Lead.Policy), func(r record.Scoped) string { return r.Rule.String() })
 }
 
 // recorded opens a team's journal, nil when it cannot be read.

@@ -127,8 +127,8 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 	if err := unconfirmed(req, a.Wildcard); a.Allow && err != nil {
 		return Refused(a.ID, err), nil
 	}
-	v := control.Answer{Key: req.Key, Digest: cmp.Or(record.Digest(a.Digest), req.Digest), Allow: a.Allow, By: policy.RoleOperator,
-		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput, First: first, Session: a.Session}
+	v := a.to(req.Key, cmp.Or(record.Digest(a.Digest), req.Digest))
+	v.First = first
 	if v.Answers, err = answersTo(req.Kind == record.KindQuestion, req.Handle, req.Ask.Input, a); err != nil {
 		return Refused(a.ID, err), nil
 	}
@@ -166,6 +166,12 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer, first
 		d.err, d.Error = out.Refusal, out.Refusal.Error()
 	}
 	return d, nil
+}
+
+// to is the answer to a request, of which this was shown.
+func (a Answer) to(k record.Key, shown record.Digest) control.Answer {
+	return control.Answer{Key: k, Digest: shown, Allow: a.Allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason,
+		UpdatedInput: a.UpdatedInput, Session: a.Session}
 }
 
 // answersTo reads the words of an answer to the request of a handle. A question takes words, and nothing else does.
@@ -210,26 +216,22 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	case len(hits) > 1 && whole:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several members have a request " + id, Next: operator.NextSayDigest.With()}
 	case len(hits) > 1:
-		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: handles(hits)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: mapped(hits, handleOf)}
 	}
 	open := l.Pending()
-	return nil, unknown(id, handles(open[:min(len(open), 3)])...)
+	return nil, unknown(id, mapped(open[:min(len(open), 3)], handleOf)...)
 }
 
-// handles are what people type for some requests.
-func handles(rs []*control.Request) (hs []string) {
-	for _, r := range rs {
-		hs = append(hs, r.Handle)
-	}
-	return hs
-}
+// handleOf is what people type for a request.
+func handleOf(r *control.Request) string { return r.Handle }
 
 // unknown is the error that no request has a handle or an id, with those that a person may have meant.
 func unknown(id string, near ...string) error {
 	return &control.UnknownRequestError{ID: protocol.RequestID(id), Near: near}
 }
 
-func isUnknown(err error) bool {
+// IsUnknown reports the error that no request has a handle or an id.
+func IsUnknown(err error) bool {
 	_, ok := errors.AsType[*control.UnknownRequestError](err)
 	return ok
 }

@@ -15,32 +15,38 @@ import (
 // blank. It uses only the input and does not read the file. It is "" for other tools and for an
 // input of another form, which is shown as JSON.
 func (q Request) Edits() string {
-	o, err := jsonobj.Parse(q.Input)
-	if err != nil || len(o.Duplicates()) > 0 {
+	o, tool := object(q.Input), editing[q.Tool]
+	if o == nil || tool.change == nil {
 		return ""
 	}
-	switch q.Tool {
-	case "Edit":
-		return editOf(o)
-	case "MultiEdit":
-		return editsOf(o)
-	case "Write":
-		return linesOf(o, "", "content")
-	case "NotebookEdit":
-		return linesOf(o, "", "new_source")
+	return tool.change(o)
+}
+
+// editing are the tools that change a file, each with the field that names it and the lines that a call changes.
+var editing = map[string]struct {
+	file   string
+	change func(*jsonobj.Object) string
+}{
+	"Edit":         {"file_path", editOf},
+	"MultiEdit":    {"file_path", editsOf},
+	"Write":        {"file_path", func(o *jsonobj.Object) string { return linesOf(o, "", "content") }},
+	"NotebookEdit": {"notebook_path", func(o *jsonobj.Object) string { return linesOf(o, "", "new_source") }},
+}
+
+// object reads an object whose keys are there once; nil: it is another text.
+func object(raw []byte) *jsonobj.Object {
+	o, err := jsonobj.Parse(raw)
+	if err != nil || len(o.Duplicates()) > 0 {
+		return nil
 	}
-	return ""
+	return o
 }
 
 // Edited is the file that a call of an editing tool changes, as the call spells it. It is "" for other
 // calls.
 func (q Request) Edited() (file string) {
-	key, ok := map[string]string{"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}[q.Tool]
-	if !ok {
-		return ""
-	}
-	o, err := jsonobj.Parse(q.Input)
-	if err != nil || len(o.Duplicates()) > 0 || !textAt(o, key, &file) {
+	o, tool := object(q.Input), editing[q.Tool]
+	if o == nil || tool.file == "" || !textAt(o, tool.file, &file) {
 		return ""
 	}
 	return file
@@ -66,8 +72,8 @@ func (q Request) EditedPath() string {
 // InFile shows what a call of an editing tool changes in the text that its file has: the lines with their
 // numbers and some around them, or why it changes nothing. It is "" where Edits says all of it.
 func (q Request) InFile(text string) string {
-	o, err := jsonobj.Parse(q.Input)
-	if err != nil || len(o.Duplicates()) > 0 {
+	o := object(q.Input)
+	if o == nil {
 		return ""
 	}
 	after, why := text, ""
@@ -128,8 +134,8 @@ func editList(o *jsonobj.Object) (list []*jsonobj.Object) {
 		return nil
 	}
 	for _, one := range edits {
-		e, err := jsonobj.Parse(one)
-		if err != nil || len(e.Duplicates()) > 0 {
+		e := object(one)
+		if e == nil {
 			return nil
 		}
 		list = append(list, e)

@@ -105,6 +105,7 @@ func TestEditedPath(t *testing.T) {
 		{"Read", `{"file_path":"/src/link/a.go"}`, "", ""},
 		{"Edit", `{"file_path":"/src/link/a.go","file_path":"/src/other"}`, "", ""},
 		{"Edit", `[]`, "", ""},
+		{"Bash", `{"":"a.go"}`, "", ""},
 	} {
 		q := decide.Request{PendingItem: decide.PendingItem{Tool: c.tool, Input: json.RawMessage(c.input), Cwd: "/src"}}
 		q.Paths = []record.RealPath{{Spelled: "/src", Real: "/src"}, {Spelled: "/src/link/a.go", Real: "/src/real/a.go"}, {Spelled: "/src/lost"}}

@@ -69,8 +69,7 @@ func (o Operator) Explain(ctx context.Context, name protocol.TeamName, id string
 		}
 		e.Risky = append(e.Risky, part.Why)
 	}
-	e.Now = judged(p, call, set.JudgeCall(m.Instance, mode, call, now))
-	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
+	e.Now = judged(s, string(m.Name), p, call, set.JudgeCall(m.Instance, mode, call, now))
 	return e, nil
 }
 
@@ -93,11 +92,8 @@ func findCall(s *operator.State, id string) (memberCall, error) {
 	case len(hits) == 1:
 		return hits[0], nil
 	case len(hits) > 1:
-		e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several calls"}
-		for _, c := range hits[:min(len(hits), 5)] {
-			e.Near = append(e.Near, string(c.ID))
-		}
-		return memberCall{}, e
+		return memberCall{}, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several calls",
+			Near: mapped(hits[:min(len(hits), 5)], func(c memberCall) string { return string(c.ID) })}
 	}
 	return memberCall{}, &team.NotFoundError{What: "call", Name: id}
 }

@@ -31,7 +31,7 @@ func (o Operator) Fate(ctx context.Context, q Request) (Fate, error) {
 		return o.teamFate(ctx, q)
 	}
 	switch {
-	case isUnknown(err):
+	case IsUnknown(err):
 		return Fate{How: "not there any more"}, nil
 	case err != nil:
 		return Fate{}, err

@@ -110,10 +110,7 @@ const (
 )
 
 func (g Group) id() string {
-	digests := make([]string, 0, g.Count)
-	for _, q := range g.Requests {
-		digests = append(digests, q.Digest)
-	}
+	digests := mapped(g.Requests, func(q Request) string { return q.Digest })
 	slices.Sort(digests)
 	return groupPrefix + record.HashText(strings.Join(g.Text, "\n") + "\x00" + strings.Join(digests, "\n"))[:groupDigits]
 }
@@ -148,7 +145,7 @@ func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id st
 	}
 	if !g.Batch {
 		each.ID = g.Requests[0].Handle
-		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, " + never + " are never decided by a group", Next: each, Near: g.handles()}
+		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, " + never + " are never decided by a group", Next: each, Near: mapped(g.Requests, func(q Request) string { return q.Handle })}
 	}
 	answers := make([]Answer, len(g.Requests))
 	for i, q := range g.Requests {
@@ -156,14 +153,6 @@ func (o Operator) DecideGroup(ctx context.Context, name protocol.TeamName, id st
 		answers[i].ID, answers[i].Digest = q.ID, q.Digest
 	}
 	return decideAll(ctx, answers)
-}
-
-// handles are what people type for the requests of a group.
-func (g Group) handles() (hs []string) {
-	for _, q := range g.Requests {
-		hs = append(hs, q.Handle)
-	}
-	return hs
 }
 
 // ShowGroup returns the group with an id, the one that has the request with this handle, id or
@@ -198,11 +187,8 @@ func findGroup(qs []Request, word string) (*Group, error) {
 	case len(hits) == 1:
 		return &hits[0], nil
 	case len(hits) > 1:
-		e := &operator.Error{Kind: operator.Usage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Next: operator.NextSayGroup.With()}
-		for _, g := range hits {
-			e.Near = append(e.Near, g.Requests[0].Handle)
-		}
-		return nil, e
+		return nil, &operator.Error{Kind: operator.Usage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Next: operator.NextSayGroup.With(),
+			Near: mapped(hits, func(g Group) string { return g.Requests[0].Handle })}
 	case IsGroup(word):
 		return nil, &operator.Error{Kind: operator.NotFound, Op: "group", Msg: "no group " + operator.Visible(word) + ": what it named was answered, or is not what was shown any more", Next: operator.NextPendingAgain.With()}
 	}

@@ -313,9 +313,7 @@ func (o Operator) DecideNet(ctx context.Context, name protocol.TeamName, a NetAn
 		}
 	}
 	if a.standing() {
-		for _, g := range grants {
-			out.Grants = append(out.Grants, grantView(s, g, o.Minter.Now()))
-		}
+		out.Grants = mapped(grants, func(g record.HostGrant) GrantView { return grantView(s, g, o.Minter.Now()) })
 	}
 	if len(answers) > 0 {
 		out.Results, err = o.decideAll(ctx, s, answers)

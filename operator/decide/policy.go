@@ -114,7 +114,7 @@ func (o Operator) RemoveRule(ctx context.Context, name protocol.TeamName, r poli
 		}
 		if len(p.Policy.Allow)+len(p.Policy.Deny)+len(p.Rules) == before {
 			return &operator.Error{Kind: operator.NotFound, Op: "policy rm", Msg: "the policy has no such rule: " + effectOf(deny) + " " + r.String(),
-				Next: operator.NextListRules.With(), Near: ruleNames(p)}
+				Next: operator.NextListRules.With(), Near: mapped(allRules(*p), ruleName)}
 		}
 		return nil
 	})
@@ -145,25 +145,19 @@ func keepers(s *operator.State, i record.Instance) []string {
 	return names
 }
 
-// ownRules spells the team's own rules, which have no end.
-func ownRules(p record.PolicySet) []string {
-	rules := []string{}
+// allRules are the rules of a policy: the team's own, which have no end, then those that were added.
+func allRules(p record.PolicySet) (all []record.Scoped) {
 	for _, r := range p.Policy.Allow {
-		rules = append(rules, "allow "+r.String())
+		all = append(all, record.Scoped{Rule: r})
 	}
 	for _, r := range p.Policy.Deny {
-		rules = append(rules, "deny "+r.String())
+		all = append(all, record.Scoped{Rule: r, Deny: true})
 	}
-	return rules
+	return append(all, p.Rules...)
 }
 
-func ruleNames(p *record.PolicySet) []string {
-	near := ownRules(*p)
-	for _, s := range p.Rules {
-		near = append(near, effectOf(s.Deny)+" "+s.Rule.String())
-	}
-	return near
-}
+// ruleName is a rule with its effect.
+func ruleName(r record.Scoped) string { return effectOf(r.Deny) + " " + r.Rule.String() }
 
 func effectOf(deny bool) string {
 	if deny {

@@ -201,9 +201,7 @@ func (o Operator) TestPolicy(ctx context.Context, name protocol.TeamName, as, ca
 		c.Own = file
 	}
 	p.Mode = s.Lead.Policy.Ceiling.Meet(mode)
-	j := judged(p, c, verdict(c))
-	j.As, j.Version, j.Decider = as, s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
-	return j, nil
+	return judged(s, as, p, c, verdict(c)), nil
 }
 
 func testHost(s *operator.State, as string, own record.Instance, mode policy.Mode, hostport string, now time.Time) *Judged {
@@ -218,19 +216,19 @@ func testHost(s *operator.State, as string, own record.Instance, mode policy.Mod
 }
 
 // judged is a verdict of the gate, with what each rule alone says.
-func judged(p policy.Policy, c policy.Call, v policy.Verdict) *Judged {
+func judged(s *operator.State, as string, p policy.Policy, c policy.Call, v policy.Verdict) *Judged {
 	e := p.Explain(c)
-	j := &Judged{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why,
-		Mode: string(ModeName(p.Mode)), Area: "cannot be read", Risk: string(e.Risk), Rules: []RuleJudged{}}
+	j := &Judged{As: as, Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why, Mode: string(ModeName(p.Mode)),
+		Area: "cannot be read", Risk: string(e.Risk), Version: s.Lead.Version(), Decider: string(s.Lead.Policy.DeciderOf(policy.GateTool))}
 	if e.Readable {
 		j.Area = e.Area.String()
 	}
 	if !json.Valid(j.Input) {
 		j.Input = nil
 	}
-	for _, m := range e.Rules {
-		j.Rules = append(j.Rules, RuleJudged{Rule: m.Rule.String(), Effect: effectOf(m.Deny), Match: m.Match, Counts: m.Match != policy.NoMatch && !m.Mute})
-	}
+	j.Rules = mapped(e.Rules, func(m policy.RuleMatch) RuleJudged {
+		return RuleJudged{Rule: m.Rule.String(), Effect: effectOf(m.Deny), Match: m.Match, Counts: m.Match != policy.NoMatch && !m.Mute}
+	})
 	return j
 }
 

@@ -84,11 +84,7 @@ func (o Operator) Proposal(what string) (*Request, error) {
 		}
 		return nil, unknown(what) // what cannot be read has no handle: the lists name it
 	}
-	e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several proposals"}
-	for _, q := range found {
-		e.Near = append(e.Near, q.ID)
-	}
-	return nil, e
+	return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several proposals", Near: mapped(found, func(q Request) string { return q.ID })}
 }
 
 // decideProposal refuses a proposal. To start it takes more than a yes: fresh.Start does it.

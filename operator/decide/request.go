@@ -171,14 +171,11 @@ func (o Operator) Pending(ctx context.Context, name protocol.TeamName, all bool)
 
 // PendingIn is Pending for an open team.
 func (o Operator) PendingIn(s *operator.State, all bool) []Request {
-	qs := []Request{}
 	requests := s.Lead.Pending()
 	if all {
 		requests = s.Lead.Requests
 	}
-	for _, r := range requests {
-		qs = append(qs, o.Request(s, r))
-	}
+	qs := mapped(requests, func(r *control.Request) Request { return o.Request(s, r) })
 	SortRequests(qs)
 	return qs
 }
@@ -379,26 +376,21 @@ func answerNow(r *control.Request) *AnswerNow {
 
 // InputOf returns the input of a request as JSON.
 func InputOf(r *control.Request) json.RawMessage {
-	object := func(v any) json.RawMessage {
+	marshal := func(v any) json.RawMessage {
 		b, err := jsonobj.Marshal(v)
-		if err != nil { // structs of strings always marshal
+		if err != nil { // strings always marshal
 			return json.RawMessage("null")
 		}
 		return b
 	}
 	switch r.Gate() {
 	case policy.GatePlan:
-		return object(struct {
-			Plan string `json:"plan"`
-		}{r.Ask.Plan})
+		return marshal(map[string]string{"plan": r.Ask.Plan})
 	case policy.GateNetwork:
-		return object(struct {
-			Host string `json:"host"`
-			Port string `json:"port"`
-		}{r.Ask.Host, r.Ask.Port})
+		return marshal(map[string]string{"host": r.Ask.Host, "port": r.Ask.Port})
 	}
 	if !json.Valid([]byte(r.Ask.Input)) { // shown, and never what a decision binds to
-		return object(r.Ask.Input)
+		return marshal(r.Ask.Input)
 	}
 	return json.RawMessage(r.Ask.Input)
 }

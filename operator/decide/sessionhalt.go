@@ -7,7 +7,6 @@ import (
 	"waggle/internal/claude/session"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/policy"
 )
 
 // Values of SessionHalt.How.
@@ -89,8 +88,8 @@ func (o Operator) haltSession(ctx context.Context, store session.Store, id sessi
 		if r.Why != "" {
 			continue // nobody can answer it: its own dialog asks
 		}
-		_, err := s.Decide(ctx, journal.Writer{Operator: true, PID: o.PID}, session.Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleOperator,
-			Via: "stop", Reason: "your user has stopped all work" + operator.Suffix(reason)}, live)
+		_, err := s.Decide(ctx, journal.Writer{Operator: true, PID: o.PID}, Answer{Via: "stop",
+			Reason: "your user has stopped all work" + operator.Suffix(reason)}.to(r.Key, r.Digest), live)
 		if refused := (*session.RefusedError)(nil); !errors.As(err, &refused) { // it was answered meanwhile
 			errs = append(errs, err)
 		}

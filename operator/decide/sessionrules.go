@@ -51,11 +51,8 @@ func (o Operator) AddSessionRule(ctx context.Context, rule policy.Rule, deny boo
 func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny bool) (*SessionRules, error) {
 	out, err := o.editSessionRules(ctx, func(r *session.Rules) bool { return r.Remove(rule, deny) })
 	if err == nil && !out.Changed {
-		e := &operator.Error{Kind: operator.NotFound, Op: "policy", Msg: "sessions have no rule " + rule.String()}
-		for _, r := range out.Rules {
-			e.Near = append(e.Near, r.Rule)
-		}
-		return nil, e
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "policy", Msg: "sessions have no rule " + rule.String(),
+			Near: mapped(out.Rules, func(r SessionRule) string { return r.Rule })}
 	}
 	return out, err
 }
@@ -72,10 +69,8 @@ func (o Operator) editSessionRules(ctx context.Context, change func(*session.Rul
 }
 
 func (o Operator) rulesView(r session.Rules, changed bool) *SessionRules {
-	out := &SessionRules{On: r.On, Rules: []SessionRule{}, Changed: changed}
 	now := o.Minter.Now()
-	for _, one := range r.Rules {
-		out.Rules = append(out.Rules, SessionRule{Rule: one.Rule.String(), Effect: effectOf(one.Deny), Expires: one.Until, Over: one.Until != nil && !now.Before(*one.Until)})
-	}
-	return out
+	return &SessionRules{On: r.On, Changed: changed, Rules: mapped(r.Rules, func(one session.Rule) SessionRule {
+		return SessionRule{Rule: one.Rule.String(), Effect: effectOf(one.Deny), Expires: one.Until, Over: one.Until != nil && !now.Before(*one.Until)}
+	})}
 }

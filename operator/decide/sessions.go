@@ -81,10 +81,7 @@ func (o Operator) Sessions() ([]SessionRow, []Request, error) {
 				row.Why = "asks: " + askLine(q)
 			}
 		}
-		var left []Request
-		for _, req := range r.Left {
-			left = append(left, o.leftDialog(row, r, req))
-		}
+		left := mapped(r.Left, func(req session.Request) Request { return o.leftDialog(row, r, req) })
 		if len(left) > 0 && len(r.Open) == 0 {
 			row.Why = left[0].Reason
 		}
@@ -259,11 +256,8 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 	case len(found) == 1:
 		return &found[0], nil
 	case len(found) > 1:
-		var near []string
-		for _, f := range found {
-			near = append(near, string(f.Request.ID))
-		}
-		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several requests", Near: near}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several requests",
+			Near: mapped(found, func(f session.Found) string { return string(f.Request.ID) })}
 	case strings.HasPrefix(what, KindDialog+"-"):
 		return nil, &operator.Error{Kind: operator.Refused, Op: "find", Msg: what + " is a dialog of a session, which only its own terminal answers"}
 	}
@@ -363,7 +357,7 @@ func (o Operator) showSession(what string) (*Request, error) {
 	}
 	q, err := o.Proposal(what)
 	switch {
-	case f == nil || err != nil && !isUnknown(err):
+	case f == nil || err != nil && !IsUnknown(err):
 		return q, err
 	case err == nil:
 		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names a request of a session and a proposal", Near: []string{string(f.Request.ID), q.ID}}
@@ -415,7 +409,7 @@ func (o Operator) decideSession(ctx context.Context, a Answer) (*Decided, error)
 		return nil, err
 	}
 	r := f.Request
-	v := session.Answer{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
+	v := a.to(r.Key, r.Digest)
 	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
 		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Next: operator.Next{Step: operator.NextShowAgain, ID: r.Handle}}
 	}
@@ -481,13 +475,22 @@ func (o Operator) Attended() bool {
 	return slices.ContainsFunc(o.sessionStore().Attending(), func(pid int) bool { return pid == 0 || !o.ofAgent(pid) })
 }
 
-// Away returns the user's word that answers come from the list, and its end; zero: it has none.
-func (o Operator) Away() (on bool, until time.Time, err error) {
+// Away is the user's word that answers come from the list.
+type Away struct {
+	On       bool       `json:"on"`
+	Until    *time.Time `json:"until"` // null: without an end, or off
+	Changed  bool       `json:"changed"`
+	Attended bool       `json:"attended"` // somebody is there to answer, by this or by a screen
+}
+
+// Away returns the user's word that answers come from the list.
+func (o Operator) Away() (w Away, err error) {
 	a, err := o.sessionStore().Away()
-	if a.Until != nil {
-		until = *a.Until
+	if w.On = a.At(o.Minter.Now()); w.On {
+		w.Until = a.Until
 	}
-	return a.At(o.Minter.Now()), until, awayError(err)
+	w.Attended = o.Attended()
+	return w, awayError(err)
 }
 
 // awayError adds to the error of a file that is no word of the user what to do about it.
@@ -499,19 +502,19 @@ func awayError(err error) error {
 	return &operator.Error{Kind: operator.Failed, Op: "away", Err: err, Advice: "remove " + bad.Path + ": then away is off"}
 }
 
-// SetAway replaces the user's word that answers come from the list; a zero until is no end. changed is false where
-// it was the same.
-func (o Operator) SetAway(ctx context.Context, on bool, until time.Time) (changed bool, err error) {
+// SetAway replaces the user's word that answers come from the list; until nil: without an end. Changed is false where it
+// was the same.
+func (o Operator) SetAway(ctx context.Context, on bool, until *time.Time) (w Away, err error) {
 	if err := o.Guard(ctx, nil, "away"); err != nil {
-		return false, err
+		return w, err
 	}
-	a := session.Away{On: on}
-	if !until.IsZero() {
-		until = until.UTC()
-		a.Until = &until
+	changed, err := o.sessionStore().SetAway(ctx, session.Away{On: on, Until: until})
+	if err != nil {
+		return w, awayError(err)
 	}
-	changed, err = o.sessionStore().SetAway(ctx, a)
-	return changed, awayError(err)
+	w, err = o.Away()
+	w.Changed = changed
+	return w, err
 }
 
 // ofAgent reports whether a process runs inside a session, or below a process of a member.

@@ -310,7 +310,7 @@ func TestSessionGuard(t *testing.T) {
 	operatortest.Is(t, "from inside", err, operator.Refused, "from inside session s-1")
 	_, err = s.o.TurnSessionRules(t.Context(), true)
 	operatortest.Is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
-	_, err = s.o.SetAway(t.Context(), true, time.Time{})
+	_, err = s.o.SetAway(t.Context(), true, nil)
 	operatortest.Is(t, "away from inside", err, operator.Refused, "from inside session s-1")
 	operatortest.Is(t, "a command about no team", s.o.Guard(t.Context(), nil, "run"), operator.Refused, "from inside session s-1")
 	if err := s.o.GuardMembers(t.Context(), nil, "mcp"); err != nil {
@@ -371,9 +371,9 @@ func TestAttended(t *testing.T) {
 	release = attend(inside)
 	want("a screen in a member", false)
 	release()
-	testenv.Value(s.o.SetAway(t.Context(), true, time.Time{}))(t)
+	testenv.Value(s.o.SetAway(t.Context(), true, nil))(t)
 	want("away", true)
-	testenv.Value(s.o.SetAway(t.Context(), true, time.Now().Add(-time.Minute)))(t)
+	testenv.Value(s.o.SetAway(t.Context(), true, new(time.Now().Add(-time.Minute))))(t)
 	want("away is over", false)
 }
 

@@ -151,9 +151,8 @@ var subjects = map[string]string{"Edit": "file_path", "MultiEdit": "file_path", 
 // subject is what a tool is called for: a file in the call's directory by its name there. It is "" for other tools and for
 // an input of another form.
 func subject(a record.Ask) (what string) {
-	o, err := jsonobj.Parse([]byte(a.Input))
-	key, ok := subjects[a.Tool]
-	if err != nil || !ok || len(o.Duplicates()) > 0 || !textAt(o, key, &what) {
+	o, key := object([]byte(a.Input)), subjects[a.Tool]
+	if o == nil || key == "" || !textAt(o, key, &what) {
 		return ""
 	}
 	if inside, ok := strings.CutPrefix(what, strings.TrimSuffix(a.Cwd, "/")+"/"); ok && a.Cwd != "" && strings.HasSuffix(key, "_path") {

@@ -269,9 +269,8 @@ func rulesOf(s *operator.State, p record.PolicySet) (rules []string) {
 		}
 		return text
 	}
-	rules = ownRules(p)
-	for _, r := range p.Rules {
-		rules = append(rules, effectOf(r.Deny)+" "+r.Rule.String()+of(r.Instance, r.Until))
+	for _, r := range allRules(p) {
+		rules = append(rules, ruleName(r)+of(r.Instance, r.Until))
 	}
 	for _, g := range p.Hosts {
 		rules = append(rules, effectOf(g.Deny)+" "+g.String()+of(g.Instance, g.Until))

@@ -6,24 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/record"
 )
-
-// Answer is an answer to one request.
-type Answer struct {
-	Key    record.Key
-	Digest record.Digest // of what was shown
-	Allow  bool
-	By     policy.Role
-	Via    string // which face
-	Reason string
-	// UpdatedInput runs instead of what was asked; a JSON object.
-	UpdatedInput string
-	// Answers are the texts for an AskUserQuestion call, one for each of its questions.
-	Answers []record.Reply
-}
 
 // RefusedError says why an answer has no effect.
 type RefusedError struct {
@@ -34,9 +21,6 @@ type RefusedError struct {
 // Error names the request and the reason.
 func (e *RefusedError) Error() string { return fmt.Sprintf("request %s: %s", e.Request, e.Why) }
 
-// ErrUnknown: there is no such request.
-var ErrUnknown = errors.New("there is no such request")
-
 // Outcome is what became of an answer.
 type Outcome struct {
 	Changed bool // false: the same was decided before
@@ -45,13 +29,14 @@ type Outcome struct {
 
 // Decide records an answer, once, by compare-and-set on the request's state. Live says whether a
 // process runs; a request whose hook process has ended takes no answer: only that process can give
-// it to the client.
-func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live Liveness) (Outcome, error) {
+// it to the client. Of the answer its digest is whole, and what only a team has is not looked at: a channel, rules, other
+// requests.
+func (s *Session) Decide(ctx context.Context, w journal.Writer, v control.Answer, live Liveness) (Outcome, error) {
 	var out Outcome
 	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
 		req := f.byKey[v.Key]
 		if req == nil {
-			return nil, ErrUnknown
+			return nil, errors.New("there is no such request")
 		}
 		d, err := draft(req, v)
 		if err != nil {
@@ -104,7 +89,7 @@ func ChangedDigest(r Request, input string) record.Digest {
 }
 
 // draft checks an answer against what was asked.
-func draft(req *Request, v Answer) (Decided, error) {
+func draft(req *Request, v control.Answer) (Decided, error) {
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
 		Via: v.Via, Reason: v.Reason}
 	switch {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/control"
 	"waggle/internal/claude/session"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
@@ -183,7 +184,7 @@ func (w *world) last() session.Request {
 
 var operator = journal.Writer{Operator: true, PID: 1}
 
-func (w *world) decide(v session.Answer) (session.Outcome, error) {
+func (w *world) decide(v control.Answer) (session.Outcome, error) {
 	w.t.Helper()
 	if v.By == "" {
 		v.By = policy.RoleOperator
@@ -192,14 +193,14 @@ func (w *world) decide(v session.Answer) (session.Outcome, error) {
 }
 
 // decided answers a request, which must take it.
-func (w *world) decided(v session.Answer) {
+func (w *world) decided(v control.Answer) {
 	w.t.Helper()
 	_, err := w.decide(v)
 	testenv.Must(w.t, err)
 }
 
-func verdict(r session.Request, allow bool) session.Answer {
-	return session.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, Via: "approve"}
+func verdict(r session.Request, allow bool) control.Answer {
+	return control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, Via: "approve"}
 }
 
 func TestAnswers(t *testing.T) {
@@ -208,20 +209,20 @@ func TestAnswers(t *testing.T) {
 	ask := `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which?","options":[{"label":"Left"},{"label":"Right & <up>"}]},{"question":"More?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}]}`
 	for _, c := range []struct {
 		name, extra string
-		with        func(session.Request, *session.Answer)
+		with        func(session.Request, *control.Answer)
 		want        string
 	}{
-		{"allow", bash("ls && x"), func(_ session.Request, v *session.Answer) { v.Allow = true },
+		{"allow", bash("ls && x"), func(_ session.Request, v *control.Answer) { v.Allow = true },
 			`{"behavior":"allow"}`},
-		{"deny with a reason", bash("ls"), func(_ session.Request, v *session.Answer) { v.Reason = `no "really"` },
+		{"deny with a reason", bash("ls"), func(_ session.Request, v *control.Answer) { v.Reason = `no "really"` },
 			`{"behavior":"deny","message":"no \"really\""}`},
-		{"deny without a reason", bash("ls"), func(session.Request, *session.Answer) {},
+		{"deny without a reason", bash("ls"), func(session.Request, *control.Answer) {},
 			`{"behavior":"deny","message":"denied by your user, who gave no reason"}`},
-		{"changed input", bash("rm -rf x"), func(_ session.Request, v *session.Answer) { v.Allow, v.UpdatedInput = true, `{"command":"ls && y"}` },
+		{"changed input", bash("rm -rf x"), func(_ session.Request, v *control.Answer) { v.Allow, v.UpdatedInput = true, `{"command":"ls && y"}` },
 			`{"behavior":"allow","updatedInput":{"command":"ls && y"}}`},
-		{"plan", plan, func(_ session.Request, v *session.Answer) { v.Allow = true },
+		{"plan", plan, func(_ session.Request, v *control.Answer) { v.Allow = true },
 			`{"behavior":"allow","updatedInput":{"plan":"# do it","planFilePath":"/p"}}`},
-		{"questions", ask, func(r session.Request, v *session.Answer) {
+		{"questions", ask, func(r session.Request, v *control.Answer) {
 			answers, err := record.Replies(r.Ask.Input, []string{"2", "1,2"})
 			testenv.Must(t, err)
 			v.Allow, v.Answers = true, answers

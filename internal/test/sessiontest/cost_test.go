@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/control"
 	"waggle/internal/claude/session"
 	"waggle/internal/test/testenv"
 	"waggle/journal"
@@ -153,7 +154,7 @@ func TestAnswerCost(t *testing.T) {
 		one, err := d.store.Open("cost")
 		testenv.Must(t, err)
 		live := session.Looking(nil)
-		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, session.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
+		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, control.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
 		began := time.Now()
 		if err != nil || !out.Changed {
 			t.Fatalf("%v: %+v", err, out)

@@ -2,7 +2,6 @@ package decidecmd
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,55 +28,39 @@ The dialog of Claude Code's main session is shown beside its hook and never wait
 --json: {"on","until","changed","attended"}; until is null without an end, attended says
 whether somebody is there to answer, by this or by a screen.`,
 		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
-			return sayAway(a, op, false)
+			w, err := decide.Of(op).Away()
+			return sayAway(a, w, err)
 		}),
 	}
 	var until string
-	on, off := a.Turns("Let such questions wait for your answer from the list", "Let such questions be asked in their terminals at once", func(ctx context.Context, op operator.Operator, on bool) (err error) {
-		var end time.Time
-		if until != "" {
-			if end, err = operator.ParseUntil(until, a.Now()); err != nil {
-				return err
-			}
-		}
-		changed, err := decide.Of(op).SetAway(ctx, on, end)
+	on, off := a.Turns("Let such questions wait for your answer from the list", "Let such questions be asked in their terminals at once", func(ctx context.Context, op operator.Operator, on bool) error {
+		end, err := untilOf(a, until)
 		if err != nil {
 			return err
 		}
-		return sayAway(a, op, changed)
+		w, err := decide.Of(op).SetAway(ctx, on, end)
+		return sayAway(a, w, err)
 	})
 	app.WhenVar(on.Flags(), &until, "until", "when it ends: 2h, 18:00, 2026-12-24 (default: with away off)")
 	cmd.AddCommand(on, off)
 	return cmd
 }
 
-// awayDocument is what away prints with --json.
-type awayDocument struct {
-	On       bool    `json:"on"`
-	Until    *string `json:"until"`
-	Changed  bool    `json:"changed"`
-	Attended bool    `json:"attended"`
-}
-
-func sayAway(a *app.App, op operator.Operator, changed bool) error {
-	on, until, err := decide.Of(op).Away()
+func sayAway(a *app.App, w decide.Away, err error) error {
 	if err != nil {
 		return err
 	}
-	doc := awayDocument{On: on, Changed: changed, Attended: decide.Of(op).Attended()}
-	end := ""
-	if on && !until.IsZero() {
-		stamp := page.Stamp(until)
-		doc.Until, end = &stamp, " until "+page.Clock(until, a.Clock())
-	}
 	state, means := "off", ": a question that would hold its session's own dialog back is asked there at once"
 	switch {
-	case doc.On:
-		state, means = "on", end+": questions of sessions wait for your answer from the list"
-	case doc.Attended:
+	case w.On:
+		state, means = "on", ": questions of sessions wait for your answer from the list"
+		if w.Until != nil {
+			means = " until " + page.Clock(*w.Until, a.Clock()) + means
+		}
+	case w.Attended:
 		means = ", and a screen or pending --follow is open: questions of sessions wait for your answer from the list while it is"
 	}
-	return a.Give(doc, page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}})
+	return a.Give(w, page.Page{{Line: page.Line{{Text: "away is "}, {Role: page.RoleStrong, Text: state}, {Text: means}}}})
 }
 
 // Attend says until release that a person sees here what waits. A failure is a note: what is shown is right all
