@@ -231,7 +231,7 @@ func answerOne(ctx context.Context, a *app.App, op operator.Operator, ids []stri
 	if err != nil {
 		return err
 	}
-	if named && len(results) == 1 && isUnknown(results[0].Err()) {
+	if named && len(results) == 1 && decide.IsUnknown(results[0].Err()) {
 		return elsewhere(ctx, op, name, ids[0], results[0].Err())
 	}
 	return sayLearned(ctx, a, op, name, results, with.Lesson)
@@ -337,4 +337,90 @@ func sayDecided(a *app.App, name protocol.TeamName, results []decide.Decided, do
 	}
 	a.ShowPage(changed, name, nil)
 	return first
+}
+
+// scopeSessions is the scope of a rule that answers sessions' requests.
+const scopeSessions = "sessions"
+
+// forSessions refuses a rule for a team or one of its members.
+func forSessions(l *decide.Lesson, scope string) error {
+	switch {
+	case l == nil, scope == scopeSessions && !l.Task:
+		return nil
+	case l.Task:
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session has no task of waggle", Advice: "--until today, 8h, always"}
+	}
+	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--for sessions makes it a rule for sessions"}
+}
+
+func Answer(a *app.App) *cobra.Command {
+	with := decide.Answer{Allow: true, Via: "answer"}
+	cmd := &cobra.Command{
+		Use:   "answer ID CHOICE|TEXT…",
+		Short: "Answer an agent's own question in words",
+		Long: `Answer a question that the agent of a member or of a session asks: with the label of an
+option or its number, several with commas where the question takes several, or any other
+text, unless the question takes its options only. A text that is a label is that option,
+also when it is the number of another. A request with several questions takes one argument
+for each, in their order. waggle pending and waggle show ID list the questions.
+
+An answer gives the agent text. It allows no call, and no later call. There is no default
+answer, and an empty one is refused; deny ID -m TEXT tells the agent that the question
+gets no answer.
+
+Exit codes and --json are as for approve.`,
+		Example: `  waggle answer 7KQF 2
+  waggle answer 7KQF "neither: keep both"`,
+		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
+			with.Words = args[1:]
+			return answerOne(ctx, a, op, args[:1], "", with)
+		}),
+	}
+	cmd.Flags().StringVar(&with.Digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	return cmd
+}
+
+// approveProposal shows a proposal that a person names, asks, and starts it. done is false where no proposal is named.
+func approveProposal(ctx context.Context, a *app.App, op operator.Operator, ids []string, f approveFlags, start Start) (done bool, err error) {
+	var q *decide.Request
+	for _, id := range ids {
+		if a.Flags.Team != "" || q != nil {
+			break
+		}
+		_, err := decide.Of(op).Show(ctx, decide.SessionTeam, id)
+		if decide.IsUnknown(err) {
+			continue
+		}
+		if err == nil {
+			q, err = find(ctx, a, op, id) // a team may have one of this name too, which is refused
+		}
+		if err != nil {
+			return false, err
+		}
+		if q.Kind != decide.KindProposal || isMember(ctx, op, id) { // whoever writes a proposal can choose its handle
+			q = nil
+		}
+	}
+	usage := func(msg string) error {
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: msg, Next: operator.Next{Step: operator.NextApproveOf, ID: q.Handle}}
+	}
+	switch {
+	case q == nil:
+		return false, nil
+	case len(ids) > 1:
+		return true, usage(q.Handle + " is a proposal: start each by itself")
+	case f.UpdatedInput != "" || f.rule != "" || f.expires != "" || f.scope != "member":
+		return true, usage(q.Handle + " is a proposal, which takes no rule and no other input")
+	case f.Digest != "" && (len(f.Digest) < 16 || !strings.HasPrefix(q.Digest, f.Digest)):
+		return true, &operator.Error{Kind: operator.Refused, Op: "approve", Msg: "the digest is not that of what " + q.Handle + " proposes", Next: operator.Next{Step: operator.NextShowAgain, ID: q.Handle}}
+	case q.Status != decide.StatusOpen || f.yes:
+	case !a.CanAsk():
+		return true, &operator.Error{Kind: operator.Question, Op: "approve", Msg: q.Handle + " is a proposal, and nobody said that its text, which an agent wrote, may start a member",
+			Advice: "waggle show " + q.Handle + " shows it whole; waggle approve " + q.Handle + " --yes starts it"}
+	default:
+		if err := confirmed(a.RequestYes(ctx, *q, "", "start it?", false)); err != nil {
+			return true, err
+		}
+	}
+	return true, start(ctx, a, *q)
 }

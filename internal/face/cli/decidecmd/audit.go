@@ -163,7 +163,7 @@ func ago(a *app.App, s string) (time.Time, error) {
 }
 
 func auditShowCmd(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one call whole: what was shown, who decided, every record about it",
 		Long: `Show one call whole: the request, what you were shown, who decided, through which channel
@@ -180,7 +180,6 @@ that was deleted. --json: {"event","records":[{"journal","owner","seq","time","w
 			})
 		},
 	}
-	return cmd
 }
 
 func auditExportCmd(a *app.App) *cobra.Command {

@@ -43,10 +43,7 @@ plan still needs it. --json: {"team","version","changed","members":[{"name","sta
 				return &operator.Error{Kind: operator.Usage, Op: "mode", Err: err}
 			}
 			c, err := decide.Of(op).SetMode(cmd.Context(), name, args[0], m)
-			if err != nil {
-				return err
-			}
-			return changed(a, c, "mode "+string(m))
+			return changed(a, c, err, "mode "+string(m))
 		},
 	}
 }

@@ -77,18 +77,18 @@ for the team.
 `
 
 func netAnswerCmd(a *app.App, allow bool) *cobra.Command {
-	var f netFlags
+	f := netFlags{NetAnswer: decide.NetAnswer{Allow: allow}}
 	cmd := &cobra.Command{
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
-			return netAnswer(ctx, a, op, args[0], allow, f)
+			return netAnswer(ctx, a, op, args[0], f)
 		})}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.once, "once", false, "only for the open requests (the default)")
-	fl.BoolVar(&f.session, "session", false, "until the member leaves")
+	fl.BoolVar(&f.Session, "session", false, "until the member leaves")
 	app.WhenVar(fl, &f.until, "until", "until then: 2h, 18:00, 2026-12-24")
-	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: the members that ask)")
-	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
-	fl.StringVarP(&f.reason, "message", "m", "", "why")
+	fl.StringVar((*string)(&f.Member), "for", "", "for this member, or '*' for the team (default: the members that ask)")
+	fl.StringVar(&f.Digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
+	fl.StringVarP(&f.Reason, "message", "m", "", "why")
 	if allow {
 		cmd.Use, cmd.Short = "allow TARGET", "Allow a host: once, for the session, or until a time"
 		cmd.Long = "Allow a host." + netLong + `
@@ -96,7 +96,7 @@ A wildcard, also one that is asked for, needs --wildcard, or a yes on the termin
 cannot be a public suffix such as *.com or *.github.io. The command shows an international
 name in both spellings, and says where nothing enforces the answer.
 --json: {"results","policy","grants","unenforced"}.`
-		fl.BoolVar(&f.wildcard, "wildcard", false, "confirm that it covers every host below that name")
+		fl.BoolVar(&f.Wildcard, "wildcard", false, "confirm that it covers every host below that name")
 		return cmd
 	}
 	cmd.Use, cmd.Short = "deny TARGET", "Deny a host, and remove the permission for it"
@@ -107,7 +107,7 @@ The command removes the permission for that very host and port. --json: {"result
 }
 
 func netRevokeCmd(a *app.App) *cobra.Command {
-	var f netFlags
+	f := netFlags{NetAnswer: decide.NetAnswer{Revoke: true}}
 	cmd := &cobra.Command{
 		Use:     "revoke TARGET",
 		Aliases: []string{"rm"},
@@ -116,36 +116,33 @@ func netRevokeCmd(a *app.App) *cobra.Command {
 or with --for from one. Open connections to it are closed, and the next connection asks
 again. Open requests stay open. --json is as for net deny.`,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
-			f.revoke = true
-			return netAnswer(ctx, a, op, args[0], false, f)
+			return netAnswer(ctx, a, op, args[0], f)
 		}),
 	}
-	cmd.Flags().StringVar(&f.member, "for", "", "from this member, or '*' for the team's permission (default: from every member)")
+	cmd.Flags().StringVar((*string)(&f.Member), "for", "", "from this member, or '*' for the team's permission (default: from every member)")
 	return cmd
 }
 
+// netFlags are an answer about a host, and the words of its end.
 type netFlags struct {
-	once, session, wildcard, revoke bool
-	until, member, digest, reason   string
+	decide.NetAnswer
+	once  bool
+	until string
 }
 
-func netAnswer(ctx context.Context, a *app.App, op operator.Operator, target string, allow bool, f netFlags) error {
-	if f.once && f.session || f.until != "" && (f.once || f.session) {
+func netAnswer(ctx context.Context, a *app.App, op operator.Operator, target string, n netFlags) error {
+	if n.once && n.Session || n.until != "" && (n.once || n.Session) {
 		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
-	if _, err := toTeam(ctx, a, op, "net", target); err != nil {
-		return err
-	}
-	op, name, err := a.Team()
+	op, name, err := teamHaving(ctx, a, op, "net", target)
 	if err != nil {
 		return err
 	}
-	n := decide.NetAnswer{Member: protocol.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard, Revoke: f.revoke}
 	asked, err := decide.Of(op).NetNamed(ctx, name, target)
 	switch {
 	case err != nil:
 		return err
-	case asked != nil && !f.revoke:
+	case asked != nil && !n.Revoke:
 		n.ID = asked.ID
 		if n.Digest == "" {
 			n.Digest = asked.Digest
@@ -155,11 +152,12 @@ func netAnswer(ctx context.Context, a *app.App, op operator.Operator, target str
 			return err
 		}
 	}
-	if n.Until, err = untilOf(a, f.until); err != nil {
+	if n.Until, err = untilOf(a, n.until); err != nil {
 		return err
 	}
-	for _, base := range opens(n, asked) {
-		if !allow || f.wildcard || !a.CanAsk() {
+	open := n.Allow && !n.Wildcard // each of them is confirmed
+	for _, base := range opens(n.NetAnswer, asked) {
+		if !open || !a.CanAsk() {
 			break
 		}
 		if err := confirmed(a.Yes(ctx, "this opens every host below "+base+", also those that do not exist yet", "open them?")); err != nil {
@@ -167,7 +165,7 @@ func netAnswer(ctx context.Context, a *app.App, op operator.Operator, target str
 		}
 		n.Wildcard = true
 	}
-	out, err := decide.Of(op).DecideNet(ctx, name, n)
+	out, err := decide.Of(op).DecideNet(ctx, name, n.NetAnswer)
 	if err != nil {
 		return err
 	}

@@ -132,10 +132,7 @@ only you, with plan approve and plan reject. Exit 6 when the plan was answered o
 withdrawn, or needs two approvals anyway. --json: {"id","member","revision","digest",
 "changed","decider"}; changed is false when you were the only one to decide already.`,
 		RunE: a.WithOp(func(ctx context.Context, op operator.Operator, args []string) error {
-			if _, err := toTeam(ctx, a, op, "plan escalate", args[0]); err != nil {
-				return err
-			}
-			op, name, err := a.Team()
+			op, name, err := teamHaving(ctx, a, op, "plan escalate", args[0])
 			if err != nil {
 				return err
 			}
@@ -152,10 +149,7 @@ withdrawn, or needs two approvals anyway. --json: {"id","member","revision","dig
 }
 
 func planDecide(ctx context.Context, a *app.App, op operator.Operator, plan string, rev int, with decide.Answer) error {
-	if _, err := toTeam(ctx, a, op, with.Via, plan); err != nil {
-		return err
-	}
-	op, name, err := a.Team()
+	op, name, err := teamHaving(ctx, a, op, with.Via, plan)
 	if err != nil {
 		return err
 	}

@@ -95,13 +95,10 @@ is applied, pending or unsupported.`,
 				return err
 			}
 			c, err := decide.Of(op).AddRule(cmd.Context(), name, r, deny, sc)
-			if err != nil {
-				return err
-			}
-			if runs := r.Runs(); runs != "" && !deny {
+			if runs := r.Runs(); err == nil && runs != "" && !deny {
 				a.Notes([]string{fmt.Sprintf("%s allows whatever %s is told to run; a rule with more words, or for one exact command, allows less", r, runs)})
 			}
-			return changed(a, c, "rule "+r.String())
+			return changed(a, c, err, "rule "+r.String())
 		},
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
@@ -126,10 +123,7 @@ names of such members in "keep".`,
 				return err
 			}
 			c, err := decide.Of(op).RemoveRule(cmd.Context(), name, r, deny, protocol.MemberName(member))
-			if err != nil {
-				return err
-			}
-			return changed(a, c, "without rule "+r.String())
+			return changed(a, c, err, "without rule "+r.String())
 		},
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "the rule that denies")
@@ -150,10 +144,7 @@ policy add.`,
 		ValidArgs: []string{"allow", "ask"},
 		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, name protocol.TeamName, args []string) error {
 			c, err := decide.Of(op).AllowSandboxed(ctx, name, args[0] == "allow")
-			if err != nil {
-				return err
-			}
-			return changed(a, c, "sandboxed: "+args[0])
+			return changed(a, c, err, "sandboxed: "+args[0])
 		}),
 	}
 }
@@ -177,7 +168,11 @@ func untilOf(a *app.App, s string) (*time.Time, error) {
 	return &end, err
 }
 
-func changed(a *app.App, c *decide.PolicyChange, what string) error {
+// changed shows a change of the policy, or that it has failed.
+func changed(a *app.App, c *decide.PolicyChange, err error, what string) error {
+	if err != nil {
+		return err
+	}
 	return a.Give(c, policyview.PolicyChangePage(c, what))
 }
 

@@ -119,3 +119,38 @@ func knows(cs []inspect.Change, member string) error {
 	}
 	return named(member, names)
 }
+
+// growth waits for journals to grow. It keeps one watch for as long as the directories are the same: a new one
+// wakes its reader at once, for what came before it.
+type growth struct {
+	every time.Duration // a wait is no longer, where the system reports no change
+
+	dirs   []string
+	nudges <-chan struct{}
+	stop   func() // of the watch
+}
+
+// wait waits until something has changed in a directory, or it is time.
+func (g *growth) wait(ctx context.Context, dirs []string) error {
+	if g.nudges == nil || !slices.Equal(g.dirs, dirs) {
+		g.end()
+		nudges, stop, err := operator.Watch(ctx, g.every, dirs...)
+		if err != nil {
+			return err
+		}
+		g.dirs, g.nudges, g.stop = slices.Clone(dirs), nudges, stop
+	}
+	select {
+	case <-ctx.Done():
+	case <-g.nudges:
+	}
+	return nil
+}
+
+// end ends the watch.
+func (g *growth) end() {
+	if g.nudges != nil {
+		g.stop()
+		g.nudges = nil
+	}
+}

@@ -160,12 +160,6 @@ func look(ctx context.Context, a *app.App, op operator.Operator, word string) (*
 	return &one, err
 }
 
-// isUnknown reports an error that says that there is no such request.
-func isUnknown(err error) bool {
-	var u *control.UnknownRequestError
-	return errors.As(err, &u)
-}
-
 // inEnded returns the request of this handle or id of the last team that has one, among those that have ended;
 // nil without any.
 func inEnded(ctx context.Context, op operator.Operator, id string) *decide.Request {
@@ -194,7 +188,7 @@ func find(ctx context.Context, a *app.App, op operator.Operator, id string) (*de
 			return nil, err
 		}
 		q, err := decide.Of(reads).Show(ctx, name, id)
-		if isUnknown(err) {
+		if decide.IsUnknown(err) {
 			err = elsewhere(ctx, op, name, id, err)
 		}
 		return q, err
@@ -290,7 +284,7 @@ func toTeam(ctx context.Context, a *app.App, op operator.Operator, via string, i
 	for _, id := range ids {
 		q, ferr := find(ctx, a, op, id)
 		switch {
-		case isUnknown(ferr):
+		case decide.IsUnknown(ferr):
 		case ferr != nil:
 			return false, ferr
 		case q.Team == decide.SessionTeam:
@@ -307,6 +301,14 @@ func toTeam(ctx context.Context, a *app.App, op operator.Operator, via string, i
 	}
 	a.Flags.Team = team
 	return len(mine) > 0, err
+}
+
+// teamHaving returns the team of the requests that a command names, as toTeam chooses it.
+func teamHaving(ctx context.Context, a *app.App, op operator.Operator, via string, ids ...string) (operator.Operator, protocol.TeamName, error) {
+	if _, err := toTeam(ctx, a, op, via, ids...); err != nil {
+		return op, "", err
+	}
+	return a.Team()
 }
 
 // isMember reports the name of a member of any team here.
