@@ -40,9 +40,8 @@ func (o Operator) recorded(ctx context.Context, name protocol.TeamName) *operato
 	if name == "" {
 		return nil
 	}
-	s, err := o.Open(ctx, name, operator.Act)
-	if err != nil {
-		return nil
+	if s, err := o.Open(ctx, name, operator.Act); err == nil {
+		return s
 	}
-	return s
+	return nil
 }
