@@ -25,35 +25,25 @@ type (
 		got T
 		err error
 	}
+	// about is what the Source says of something.
+	about[K, T any] struct {
+		of  K
+		got T
+		err error
+	}
 	requestsMsg = loaded[[]decide.Request]
 	crewMsg     = loaded[Crew]
 	seldomMsg   = loaded[Seldom]
 	doneMsg     = loaded[[]Done]
+	pageMsg     = about[Page, Paper]
+	earlierMsg  = about[string, string]             // of the digest of a request: the difference
+	fateMsg     = about[string, decide.Fate]        // of the key of a request
+	matchesMsg  = about[string, decide.Suggestion]  // of a rule
 	saidMsg     struct{ last map[MemberKey]string } // a member has written, or a record is new
-	pageMsg     struct {
-		page  Page
-		paper Paper
-		err   error
-	}
-	earlierMsg struct {
-		of   string // the digest of a plan
-		diff string
-		err  error
-	}
-	fateMsg struct {
-		of   string // the key of a request
-		fate decide.Fate
-		err  error
-	}
-	newsMsg struct {
+	newsMsg     struct {
 		of   decide.Request
 		more int // that are gone, too
 		fate decide.Fate
-		err  error
-	}
-	matchesMsg struct {
-		rule string
-		sg   decide.Suggestion
 		err  error
 	}
 	didMsg struct {
@@ -453,7 +443,7 @@ func (m *model) takeFate(msg fateMsg) {
 	if r == nil || r.key != msg.of || r.gone != elsewhere {
 		return
 	}
-	if r.fate, r.gone = &msg.fate, "not asked any more"; msg.err != nil {
+	if r.fate, r.gone = &msg.got, "not asked any more"; msg.err != nil {
 		r.fate = &decide.Fate{How: r.gone, Said: m.Explain(msg.err)}
 	}
 }
@@ -671,11 +661,11 @@ func (m *model) load(now time.Time) tea.Cmd {
 	if p.Tab == TabDiff || p.Tab == TabToday {
 		due = now.Sub(m.asked) >= diffEvery
 	}
-	if p.Same(m.page.page) && !due {
+	if p.Same(m.page.of) && !due {
 		return nil
 	}
-	if !p.Same(m.page.page) {
-		m.page, m.stale = pageMsg{page: p}, true
+	if !p.Same(m.page.of) {
+		m.page, m.stale = pageMsg{of: p}, true
 	}
 	m.asked, m.loading, m.moved = now, p, false
 	return func() tea.Msg {
@@ -713,13 +703,13 @@ func (m *model) shownPage() (p Page, ok bool) {
 // takePage takes a page, unless another one is shown by now.
 func (m *model) takePage(msg pageMsg) {
 	m.asked = m.now
-	if m.loading.Same(msg.page) {
+	if m.loading.Same(msg.of) {
 		m.loading = Page{}
 	}
-	if msg.page.Tab == TabDiff {
+	if msg.of.Tab == TabDiff {
 		m.takeDiff(msg)
 	}
-	if p, ok := m.shownPage(); ok && p.Same(msg.page) {
+	if p, ok := m.shownPage(); ok && p.Same(msg.of) {
 		m.page = msg
 	}
 }
@@ -746,7 +736,7 @@ func (m *model) loadEarlier() tea.Cmd {
 }
 
 func (m *model) takeEarlier(msg earlierMsg) {
-	if m.earlier[msg.of] = msg.diff; msg.err != nil {
+	if m.earlier[msg.of] = msg.got; msg.err != nil {
 		m.earlier[msg.of] = "what was there before cannot be read: " + m.Explain(msg.err)
 	}
 }

@@ -164,8 +164,8 @@ func (m *model) settle(msg didMsg) {
 // take takes a diff that was read, unless the one that is shown stays.
 func (m *model) takeDiff(msg pageMsg) {
 	if msg.err == nil && !m.held() {
-		v := m.reviewOf(MemberKey{msg.page.Team, msg.page.Member})
-		v.paper = msg.paper
+		v := m.reviewOf(MemberKey{msg.of.Team, msg.of.Member})
+		v.paper = msg.got
 		v.at = min(v.at, max(0, len(v.paper.Lines)-1))
 	}
 }

@@ -54,7 +54,7 @@ func (c *ruleChoice) take(msg matchesMsg) {
 		return
 	}
 	if c.of != nil {
-		c.of[msg.rule] = msg.sg
+		c.of[msg.of] = msg.got
 	}
 }
 

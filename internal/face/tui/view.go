@@ -159,7 +159,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case m.tab == TabTasks:
 		lines := m.taskLines()
 		return "tasks", strings.Join(lines, "\n"), func(w int) []line { return toldLines(lines, plain.each, w) }
-	case m.tab == TabToday && !m.page.page.Same(Page{Tab: TabToday}):
+	case m.tab == TabToday && !m.page.of.Same(Page{Tab: TabToday}):
 		return "today", "", func(w int) []line { return pagesLines([]string{"…"}, plain.each, w) }
 	case r == nil && m.tab != TabToday:
 		text := operator.VisibleLines(strings.Join(m.emptyLines(), "\n"))
@@ -194,7 +194,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 		return "diff " + memberKey(r.team(), r.name()), v.key(), func(w int) []line { return diffLines(&v, w) }
 	}
 	page := m.page
-	lines := page.paper.Lines
+	lines := page.got.Lines
 	switch {
 	case page.err != nil:
 		lines = []string{m.Explain(page.err)}
@@ -203,7 +203,7 @@ func (m *model) paneContent() (id, what string, lay func(w int) []line) {
 	case len(lines) == 0:
 		lines = []string{"nothing here"}
 	}
-	id = fmt.Sprint(page.page)
+	id = fmt.Sprint(page.of)
 	var about []string
 	switch m.tab {
 	case TabToday:
