@@ -419,10 +419,7 @@ func (a *App) Listed(args []string) (op operator.Operator, of []string, err erro
 	if err != nil {
 		return op, nil, err
 	}
-	for _, n := range names {
-		of = append(of, string(n))
-	}
-	if len(of) == 0 {
+	if of = protocol.Strings(names); len(of) == 0 {
 		past, err := inspect.Of(op).PastNames()
 		if err != nil {
 			return op, nil, err

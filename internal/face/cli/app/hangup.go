@@ -24,9 +24,13 @@ func (a *App) WatchHangup(ctx context.Context) (watched context.Context, stop fu
 	}
 	watched, cancel := context.WithCancelCause(ctx)
 	end := OnSignal(syscall.SIGHUP, func(context.Context) {
-		if !a.hangup.another() {
+		a.hangup.mu.Lock()
+		defer a.hangup.mu.Unlock()
+		if a.hangup.instead == nil {
 			cancel(errors.New("the terminal is gone"))
+			return
 		}
+		a.hangup.instead()
 	})
 	return watched, func() {
 		end()
@@ -55,17 +59,6 @@ func OnSignal(s os.Signal, f func(context.Context)) (stop func()) {
 		cancel()
 		watch.Wait()
 	}
-}
-
-// another does what the command has to do instead of ending, and reports whether there is such a thing.
-func (h *hangup) another() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.instead == nil {
-		return false
-	}
-	h.instead()
-	return true
 }
 
 // OnHangup has f called when the terminal is gone; the command's context does not end then. stop ends

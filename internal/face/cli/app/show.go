@@ -3,13 +3,12 @@ package app
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle/internal/face/view/page"
-	"waggle/internal/face/view/policyview"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/protocol"
 )
 
@@ -207,9 +206,12 @@ func (a *App) Spelled(l page.Line, name protocol.TeamName) string {
 	return b.String()
 }
 
-func (a *App) SaySessionRules(r *decide.SessionRules, err error) error {
-	if err != nil {
-		return err
+// Answer gives what a call returned, with the page that show makes of it now, or the error of the call.
+func Answer[T any](a *App, show func(T, time.Time) page.Page) func(T, error) error {
+	return func(doc T, err error) error {
+		if err != nil {
+			return err
+		}
+		return a.Give(doc, show(doc, a.Clock()))
 	}
-	return a.Give(r, policyview.SessionRulesPage(r, a.Clock()))
 }

@@ -285,14 +285,12 @@ func teamOf(ctx context.Context, a *app.App, op operator.Operator, via string, i
 	if op, name, err = a.Team(); operator.KindOf(err) != operator.Usage || len(ids) != 1 {
 		return op, name, err
 	}
-	e := &operator.Error{Kind: operator.Usage, Op: via}
 	names, nerr := op.Names()
 	if nerr != nil {
 		return op, "", nerr
 	}
 	var of []string
 	for _, n := range names {
-		e.Near = append(e.Near, string(n))
 		if _, ok := memberNamed(ctx, op, n, ids[0]); ok {
 			of = append(of, string(n))
 		}
@@ -300,9 +298,8 @@ func teamOf(ctx context.Context, a *app.App, op operator.Operator, via string, i
 	if len(of) == 0 {
 		return op, "", &control.UnknownRequestError{ID: protocol.RequestID(ids[0])}
 	}
-	e.Msg = fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(of, ", "))
-	e.Advice = fmt.Sprintf("waggle %s %s --team %s", via, ids[0], of[0])
-	return op, "", e
+	return op, "", &operator.Error{Kind: operator.Usage, Op: via, Msg: fmt.Sprintf("%s is a member of %s: name the team", ids[0], strings.Join(of, ", ")),
+		Advice: fmt.Sprintf("waggle %s %s --team %s", via, ids[0], of[0]), Near: protocol.Strings(names)}
 }
 
 func answers(ctx context.Context, op operator.Operator, name protocol.TeamName, ids []string, group string, with decide.Answer) ([]decide.Decided, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/face/cli/app"
+	"waggle/internal/face/view/policyview"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -24,11 +25,11 @@ a call that its own rules allow.
 approve ID --rule RULE --for sessions adds a rule with an answer. --json: {"on",
 "rules":[{"rule","effect","expires_at","over"}],"changed"}.`,
 		RunE: a.WithOp(func(_ context.Context, op operator.Operator, _ []string) error {
-			return a.SaySessionRules(decide.Of(op).SessionRules())
+			return app.Answer(a, policyview.SessionRulesPage)(decide.Of(op).SessionRules())
 		}),
 	}
 	on, off := a.Turns("Let the rules answer requests of sessions", "Let no rule answer requests of sessions", func(ctx context.Context, op operator.Operator, on bool) error {
-		return a.SaySessionRules(decide.Of(op).TurnSessionRules(ctx, on))
+		return app.Answer(a, policyview.SessionRulesPage)(decide.Of(op).TurnSessionRules(ctx, on))
 	})
 	cmd.AddCommand(on, off, policySessionsEdit(a, "add RULE", "Add a rule for sessions", true), policySessionsEdit(a, "rm RULE", "Remove a rule for sessions", false))
 	return cmd
@@ -43,13 +44,13 @@ func policySessionsEdit(a *app.App, use, short string, add bool) *cobra.Command 
 			return &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
 		if !add {
-			return a.SaySessionRules(decide.Of(op).RemoveSessionRule(ctx, rule, deny))
+			return app.Answer(a, policyview.SessionRulesPage)(decide.Of(op).RemoveSessionRule(ctx, rule, deny))
 		}
 		until, err := untilOf(a, expires)
 		if err != nil {
 			return err
 		}
-		return a.SaySessionRules(decide.Of(op).AddSessionRule(ctx, rule, deny, until))
+		return app.Answer(a, policyview.SessionRulesPage)(decide.Of(op).AddSessionRule(ctx, rule, deny, until))
 	})}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	if add {

@@ -113,11 +113,7 @@ func whyMember(ctx context.Context, a *app.App, name string) error {
 	if err != nil {
 		return err
 	}
-	y, err := inspect.Of(op).Why(ctx, of, name)
-	if err != nil {
-		return err
-	}
-	return a.Give(y, view.WhyPage(y, a.Clock()))
+	return app.Answer(a, view.WhyPage)(inspect.Of(op).Why(ctx, of, name))
 }
 
 // whySession is for a session of this user; done is false when what names none.
@@ -130,11 +126,7 @@ func whySession(ctx context.Context, a *app.App, what string) (done bool, err er
 	if named == "" {
 		return false, nil
 	}
-	y, err := inspect.Of(op).WhySession(named)
-	if err != nil {
-		return true, err
-	}
-	return true, a.Give(y, view.WhyPage(y, a.Clock()))
+	return true, app.Answer(a, view.WhyPage)(inspect.Of(op).WhySession(named))
 }
 
 func whyDecided(ctx context.Context, a *app.App, id string) error {

@@ -12,6 +12,7 @@ import (
 	"waggle/internal/face/cli/app"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/protocol"
 	"waggle/record"
 	"waggle/spawn"
 )
@@ -34,11 +35,8 @@ must have one is not taken. One process has a session at a time; status names it
 
 Ctrl-C gives up before the client is open. A member in a pane is typed to there (waggle
 attach NAME --type). Without a terminal, and with --json, it is an error (exit code 2).`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, team, err := a.Team()
+		RunE: app.InTeam(a.Team, func(ctx context.Context, op operator.Operator, team protocol.TeamName, args []string) error {
 			switch {
-			case err != nil:
-				return err
 			case a.Flags.JSON:
 				return &operator.Error{Kind: operator.Usage, Op: "take", Msg: "take opens a client in this terminal, and has no --json", Advice: "leave out --json"}
 			case !app.Tty(a.In) || !app.Tty(a.Out):
@@ -48,7 +46,7 @@ attach NAME --type). Without a terminal, and with --json, it is an error (exit c
 			to.Waits = func(what string) {
 				a.Talk("%s lets a call end first: %s\nCtrl-C gives up; then waggle take %s --now interrupts it", name, operator.Visible(what), name)
 			}
-			t, err := process.Of(op).Take(cmd.Context(), team, args[0], to)
+			t, err := process.Of(op).Take(ctx, team, args[0], to)
 			if errors.Is(err, context.Canceled) {
 				return &operator.Error{Kind: operator.Refused, Op: "take", Msg: "not taken: " + name + " keeps its session"}
 			}
@@ -62,8 +60,8 @@ attach NAME --type). Without a terminal, and with --json, it is an error (exit c
 			// Also with --quiet: whoever opens it must know.
 			app.Fprint(a, a.Err, "the client asks in this terminal by its own rules%s, and waggle gates and records nothing of it; %s goes on when it ends", outside, operator.Visible(string(t.Member)))
 			err = become(a, t.Command)
-			return errors.Join(err, t.Return(context.WithoutCancel(cmd.Context()), "its client was not started"))
-		},
+			return errors.Join(err, t.Return(context.WithoutCancel(ctx), "its client was not started"))
+		}),
 	}
 	cmd.Flags().BoolVar(&to.Now, "now", false, "interrupt a call or a check that runs")
 	return cmd
