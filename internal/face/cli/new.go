@@ -177,11 +177,12 @@ func runNew(ctx context.Context, a *app.App, n newFlags, args []string) error {
 	if st == nil {
 		return agentAdvice(err)
 	}
-	if a.Flags.JSON {
-		return errors.Join(err, a.Document(st), notStarted(st))
-	}
-	a.ShowPage(view.FreshPage(st), st.Team, nil)
-	return errors.Join(err, notStarted(st))
+	return errors.Join(err, sayStarted(a, st))
+}
+
+// sayStarted shows what was started, with what is next in its team. The error is that of members that were not.
+func sayStarted(a *app.App, st *fresh.Started) error {
+	return errors.Join(a.Give(st, nil, func() { a.ShowPage(view.FreshPage(st), st.Team, nil) }), notStarted(st))
 }
 
 // agentWords are the words between waggle new and the task that start an agent. The programs that are no agent kind read

@@ -103,5 +103,5 @@ func startProposal(ctx context.Context, a *app.App, q decide.Request) error {
 	if st == nil {
 		return agentAdvice(err)
 	}
-	return errors.Join(err, a.Give(st, view.FreshPage(st)), notStarted(st))
+	return errors.Join(err, sayStarted(a, st))
 }
