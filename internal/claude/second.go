@@ -3,7 +3,6 @@ package claude
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"waggle/internal/backoff"
 	"waggle/internal/json/jsonobj"
@@ -122,7 +123,7 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 		return
 	}
 	var e Event
-	if json.Unmarshal(line, &e) != nil || e.Name == "" {
+	if jsonv2.Unmarshal(line, &e) != nil || e.Name == "" { // by exact names
 		return
 	}
 	var answer map[string]any

@@ -5,6 +5,7 @@ package claude_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"fmt"
 	"net"
 	"os"
@@ -62,6 +63,19 @@ func TestSecond(t *testing.T) {
 		if out, err := ask(s.Path(), in); err == nil {
 			t.Errorf("%q passes with %q", in, out)
 		}
+	}
+	for _, line := range []string{`{"Hook_Event_Name":"PreToolUse","tool_name":"Read","tool_input":{}}`, `{"hook_event_name":"PreToolUse","hook_event_name":"SessionStart"}`} {
+		c, err := net.Dial("unix", s.Path())
+		testenv.Must(t, err)
+		_, err = c.Write([]byte(line + "\n"))
+		testenv.Must(t, err)
+		if said, err := io.ReadAll(c); len(said) != 0 || err != nil {
+			t.Errorf("the worker says %q, %v to %s", said, err, line)
+		}
+		c.Close()
+	}
+	if len(got) != 3 {
+		t.Errorf("the worker was asked %+v", got[3:])
 	}
 	testenv.Must(t, s.Close())
 	if out, err := ask(s.Path(), event("Read", "{}")); err == nil {
