@@ -57,7 +57,10 @@ func (a *App) Complete(cmd *cobra.Command, path string) {
 		}
 	}
 	for name, of := range flagOffers {
-		if _, has := cmd.GetFlagCompletionFunc(name); !has && cmd.Flag(name) != nil {
+		if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
+			continue // not cmd.Flag, which collects the flags of all commands above at each call
+		}
+		if _, has := cmd.GetFlagCompletionFunc(name); !has {
 			Must(cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return of(a, nil), cobra.ShellCompDirectiveNoFileComp
 			}))
