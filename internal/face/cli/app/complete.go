@@ -50,7 +50,7 @@ var flagOffers = map[string]offer{
 // Complete gives a command of this path the completion of its arguments and flags.
 func (a *App) Complete(cmd *cobra.Command, path string) {
 	for _, o := range offers {
-		if slices.Contains(strings.Split(o.commands, ", "), path) {
+		if strings.Contains(", "+o.commands+",", ", "+path+",") {
 			cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 				return o.offer(a, args), cobra.ShellCompDirectiveNoFileComp
 			}
