@@ -5,8 +5,8 @@ package claude_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
