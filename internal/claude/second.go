@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"waggle/internal/backoff"
 	"waggle/internal/json/jsonobj"
 	"waggle/internal/peer"
@@ -122,10 +120,13 @@ func (s *Second) one(ctx context.Context, c net.Conn) {
 	if err != nil {
 		return
 	}
-	var e Event
-	if jsonv2.Unmarshal(line, &e) != nil || e.Name == "" { // by exact names
+	o, err := jsonobj.Parse(line) // encoding/json would take another case of the names, too
+	if err != nil || o.Text("hook_event_name") == "" {
 		return
 	}
+	e := Event{Name: o.Text("hook_event_name"), Session: o.Text("session_id"), Tool: o.Text("tool_name"), Cwd: o.Text("cwd"), UseID: o.Text("tool_use_id"),
+		Agent: o.Text("agent_id"), Mode: o.Text("permission_mode"), Model: o.Text("model"), Kind: o.Text("kind"), Text: o.Text("text")}
+	e.Input, _ = o.Get("tool_input")
 	var answer map[string]any
 	if e.Name == preToolUse {
 		reason := s.refuse(ctx, e)

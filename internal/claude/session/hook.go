@@ -330,7 +330,9 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 	var changed chan fsnotify.Event
 	if watch != nil {
 		changed = watch.Events
-		_ = watch.Add(open.file) // it may be "": the tick looks too
+		if open.file != "" {
+			_ = watch.Add(open.file) // the tick looks too
+		}
 	}
 	sure := time.NewTimer(time.Hour)
 	sure.Stop()
