@@ -18,8 +18,10 @@ var namesFirst = regexp.MustCompile(`^\S+ \[?(NAME|MEMBER|TEAM|ID|PLAN|TARGET)\b
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	without := strings.Split("begin, doctor agent, guest, msg show, msg withdraw, sandbox explain, sandbox run, spawn, team add, team create, team token, undo", ", ")
-	for _, cmd := range app.Commands(cli.Root(&app.App{})) {
+	a := &app.App{}
+	for _, cmd := range app.Commands(cli.Root(a)) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "waggle ")
+		a.Complete(cmd, path)
 		if namesFirst.MatchString(cmd.Use) && (cmd.ValidArgsFunction == nil) != slices.Contains(without, path) {
 			t.Errorf("%s completes its argument: %t", path, cmd.ValidArgsFunction != nil)
 		}

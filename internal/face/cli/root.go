@@ -194,7 +194,6 @@ func Root(a *app.App) *cobra.Command {
 	completeBelow(root)
 	for _, cmd := range app.Commands(root) {
 		exemplify(cmd)
-		a.Complete(cmd, nameOf(cmd))
 	}
 	helpBelow(a, root)
 	return root
@@ -221,7 +220,11 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		return outputFailed(ctx, a, out, 0)
 	}
 	code := 0
+	completes := len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	for _, cmd := range app.Commands(root) {
+		if completes {
+			a.Complete(cmd, nameOf(cmd))
+		}
 		guarded(a, cmd)
 		app.MemberAt(a, cmd)
 		keepErrors(cmd, func(err error) { code = a.Fail(ctx, err) })

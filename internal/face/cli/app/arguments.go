@@ -15,10 +15,11 @@ import (
 // UsageArgs makes the errors about the arguments of a command usage errors. A command that has no check of its own takes
 // the arguments of its use line.
 func UsageArgs(cmd *cobra.Command) {
-	if cmd.Args == nil && cmd.Runnable() {
-		cmd.Args = Arguments(arity(cmd.Use))
+	check := cmd.Args
+	if check == nil && cmd.Runnable() {
+		check = func(cmd *cobra.Command, args []string) error { return Arguments(arity(cmd.Use))(cmd, args) }
 	}
-	if check := cmd.Args; check != nil {
+	if check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: "usage: " + cmd.UseLine()}
