@@ -90,10 +90,7 @@ func (o Operator) leads(ctx context.Context, s *operator.State, b record.Leading
 
 // startAll starts every member whose process does not run.
 func (k *keeper) startAll(ctx context.Context) error {
-	if err := k.assignRest(ctx); err != nil {
-		return err
-	}
-	if err := k.pass(ctx); err != nil { // their orders are in their mailboxes before they start
+	if err := k.assignRest(ctx); err != nil { // the orders are in the mailboxes before the processes run
 		return err
 	}
 	k.until = k.o.Minter.Now().Add(cmp.Or(k.lo.Ready, readyWait))
