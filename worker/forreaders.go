@@ -49,7 +49,7 @@ func keepPlan(dir, plan string) (string, error) {
 
 // shownAt returns the pane of this member in the registry; empty when the registry cannot be read.
 func shownAt(ctx context.Context, o Options, name protocol.MemberName) control.Shown {
-	m, err := (&Abroad{o.Root, o.Team, name}).entry(ctx, team.Options{})
+	m, err := (&Foreign{o.Root, o.Team, name}).entry(ctx, team.Options{})
 	if err != nil || m == nil {
 		return control.Shown{}
 	}

@@ -40,15 +40,15 @@ const activeWait = 50 * time.Millisecond
 // lose it for a moment.
 const unlistedGrace = 5 * time.Second
 
-// Abroad is the registry of a team that another program leads, as a guest uses it.
-type Abroad struct {
+// Foreign is the registry of a team that another program leads, as a guest uses it.
+type Foreign struct {
 	root team.Root
 	team protocol.TeamName
 	name protocol.MemberName
 }
 
 // entry is the member's entry; nil: there is none.
-func (r *Abroad) entry(ctx context.Context, o team.Options) (m *team.Member, err error) {
+func (r *Foreign) entry(ctx context.Context, o team.Options) (m *team.Member, err error) {
 	t, err := team.Open(r.root, r.team, o)
 	var c *team.Config
 	if err == nil {
@@ -67,7 +67,7 @@ func (r *Abroad) entry(ctx context.Context, o team.Options) (m *team.Member, err
 }
 
 // setActive writes isActive of that entry. It tries for the lock once, for a short time.
-func (r *Abroad) setActive(ctx context.Context, active bool) error {
+func (r *Foreign) setActive(ctx context.Context, active bool) error {
 	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ type activity struct {
 // active writes into the registry of another program's team whether a turn runs. It tries once and
 // does not wait: what could not be written is tried again in each pass.
 func (w *Worker) active(active bool) {
-	if w.p.Abroad == nil {
+	if w.p.Foreign == nil {
 		return
 	}
 	w.activity.Lock()
@@ -98,23 +98,23 @@ func (w *Worker) writeActive() {
 	if w.activity.due == nil {
 		return
 	}
-	err := w.p.Abroad.setActive(context.WithoutCancel(w.ctx), *w.activity.due)
+	err := w.p.Foreign.setActive(context.WithoutCancel(w.ctx), *w.activity.due)
 	w.trouble.Note("isActive", err, "isActive in the registry is not current, will retry")
 	if err == nil {
 		w.activity.due = nil
 	}
 }
 
-// abroad keeps isActive of a guest current, and ends a guest whose entry the registry of its team has
+// keepEntry keeps isActive of a guest current, and ends a guest whose entry the registry of its team has
 // lost.
-func (w *Worker) abroad(ctx context.Context) error {
-	if w.p.Abroad == nil {
+func (w *Worker) keepEntry(ctx context.Context) error {
+	if w.p.Foreign == nil {
 		return nil
 	}
 	w.activity.Lock()
 	w.writeActive()
 	w.activity.Unlock()
-	entry, err := w.p.Abroad.entry(ctx, team.Options{Deadline: activeWait})
+	entry, err := w.p.Foreign.entry(ctx, team.Options{Deadline: activeWait})
 	w.trouble.Note("registry", err, "the registry of the team cannot be read, will retry")
 	now := w.p.Minter.Now()
 	switch {
@@ -165,7 +165,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	}
 	p.LeadPrunes = true // the other program writes no journal
 	p.Peer = func(protocol.MemberName) (mailbox.Store, error) { return nil, errNotLead }
-	p.Abroad = &Abroad{o.Root, o.Team, m.Name}
+	p.Foreign = &Foreign{o.Root, o.Team, m.Name}
 	if o.Guest.Agent == "exec" {
 		p.Agent = onWords{p.Agent}
 	}

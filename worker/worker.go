@@ -128,8 +128,8 @@ type Parts struct {
 	KeepPlan func(plan string) (path string, err error)
 	// Plans: each turn of a guest needs an approved plan before it changes anything.
 	Plans bool
-	// Abroad is the team of a guest; nil: waggle leads the team.
-	Abroad *Abroad
+	// Foreign is the team of a guest; nil: waggle leads the team.
+	Foreign *Foreign
 	// Kept returns what was removed from the mailbox when it was read, where no record
 	// holds it; nil: a record does.
 	Kept func() ([]mailbox.Entry, error)
@@ -543,7 +543,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return err
 	}
 	w.trouble.Directory(ctx, w.p.CheckDirectory, w.appendNow)
-	if err := w.abroad(ctx); err != nil {
+	if err := w.keepEntry(ctx); err != nil {
 		return err
 	}
 	if err := w.takeAnswers(ctx); err != nil {

@@ -25,8 +25,8 @@ import (
 	"waggle/task"
 )
 
-// abroad is the name of a team that another program leads.
-const abroad protocol.TeamName = "session-1a2b3c4d"
+// foreign is the name of a team that another program leads.
+const foreign protocol.TeamName = "session-1a2b3c4d"
 
 // add puts a task on the board and fails the test on an error.
 func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
@@ -360,14 +360,14 @@ func TestNotes(t *testing.T) {
 
 // In another program's team an assignment is words in the owner's mailbox, signed by a member
 // that was registered here.
-func TestAssignAbroad(t *testing.T) {
+func TestAssignForeign(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	res := add(t, tm, board.NewTask{Subject: "build", Description: "make", Owner: "theirs", Terms: board.Terms{Plan: true}})
 	if !res.Changed || res.Ordered || res.Task.Owner != "theirs" {
 		t.Fatalf("%+v", res)
 	}
-	in, err := mail.Of(op).Inbox(t.Context(), abroad, "theirs", true)
+	in, err := mail.Of(op).Inbox(t.Context(), foreign, "theirs", true)
 	if err != nil || len(in.Entries) != 1 || in.Entries[0].From != "waggle" || in.Entries[0].Kind != string(protocol.KindTaskAssignment) {
 		t.Fatalf("%+v, %v", in, err)
 	}
@@ -378,14 +378,14 @@ func TestAssignAbroad(t *testing.T) {
 	if err := json.Unmarshal([]byte(in.Entries[0].Text), &words); err != nil || words.TaskID != "1" || words.AssignedBy != "waggle" || words.Subject != "build" || !words.PlanModeRequired {
 		t.Errorf("%+v, %v: %s", words, err, in.Entries[0].Text)
 	}
-	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "theirs"})
+	_, err = board.Of(op).AssignTask(t.Context(), foreign, "1", "theirs", board.Terms{As: "theirs"})
 	operatortest.Fails(t, err, operator.Refused, "theirs was not registered here")
-	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "a b"})
+	_, err = board.Of(op).AssignTask(t.Context(), foreign, "1", "theirs", board.Terms{As: "a b"})
 	operatortest.Fails(t, err, operator.Usage, "a b")
 	// A member that no order can reach does not become an owner.
 	testenv.Must(t, os.Remove(tm.Mailbox("theirs")))
 	testenv.Must(t, os.Mkdir(tm.Mailbox("theirs"), 0o700))
-	if _, err = board.Of(op).AddTask(t.Context(), abroad, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "the message to theirs failed") {
+	if _, err = board.Of(op).AddTask(t.Context(), foreign, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "the message to theirs failed") {
 		t.Errorf("%v", err)
 	}
 	if d := show(t, tm, "2"); d.Owner != "" || d.Status != task.Pending {

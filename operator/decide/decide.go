@@ -67,6 +67,9 @@ func Refused(id string, err error) Decided { return Decided{ID: id, Error: err.E
 // Err returns the refusal, nil when there is none.
 func (d Decided) Err() error { return d.err }
 
+// Allows reports whether the request is allowed, now or before, so that it can make a rule.
+func (d Decided) Allows() bool { return d.err == nil && d.Decision == record.DecisionAllow }
+
 // Decide answers requests in the operator's name, each once, by compare-and-set on the leader's
 // journal. The error concerns the whole call; the refusal of one answer is in its result. It takes
 // a leader pass before and after when no process leads. With SessionTeam it answers requests of sessions and refuses

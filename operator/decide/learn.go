@@ -70,7 +70,7 @@ func (o Operator) Learn(ctx context.Context, name protocol.TeamName, results []D
 	changed, err := o.appendPolicy(ctx, s, func(s *operator.State, p *record.PolicySet) error {
 		for _, r := range results {
 			req, ok := s.Lead.Request(r.key)
-			if ok && r.err == nil && r.Decision == record.DecisionAllow {
+			if ok && r.Allows() {
 				addRule(p, l.of(req))
 			}
 		}

@@ -263,7 +263,7 @@ func TestPastTeam(t *testing.T) {
 
 // Recap reports the messages that were sent from here to another program's team, also after that team
 // is gone.
-func TestRecapAbroad(t *testing.T) {
+func TestRecapForeign(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	o := inspect.Of(op)

@@ -12,8 +12,8 @@ import (
 	"waggle/protocol"
 )
 
-// abroad is the name of a team that another program leads.
-const abroad protocol.TeamName = "session-1a2b3c4d"
+// foreign is the name of a team that another program leads.
+const foreign protocol.TeamName = "session-1a2b3c4d"
 
 func address(t testing.TB, s string) protocol.Address {
 	t.Helper()

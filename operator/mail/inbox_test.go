@@ -137,10 +137,10 @@ func TestMarkReadOfTheLead(t *testing.T) {
 
 // MarkRead refuses the mail of a member that reads it itself. It keeps a copy of the messages that it
 // removes from the mailbox of a team of sessions.
-func TestMarkReadAbroad(t *testing.T) {
+func TestMarkReadForeign(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	const words = `[{"from":"x","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`
 	for name, says := range map[protocol.MemberName]string{protocol.Lead: "another program leads it", "theirs": "was not registered here"} {
 		tm.WriteMailbox(name, words)
@@ -155,7 +155,7 @@ func TestMarkReadAbroad(t *testing.T) {
 	if left := inbox(t, tm, "ours"); len(left.Entries) != 0 {
 		t.Errorf("%+v", left.Entries)
 	}
-	kept, err := mail.Of(op).Archived(t.Context(), abroad, "ours", false)
+	kept, err := mail.Of(op).Archived(t.Context(), foreign, "ours", false)
 	if err != nil || !slices.Equal(texts(kept), []string{"hello"}) || !strings.Contains(kept.Entries[0].Archive, filepath.Join("archive", "mail", "ours")) {
 		t.Errorf("%+v, %v", kept, err)
 	}
@@ -183,7 +183,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// In a team that another program leads no message is left out.
-	other := operatortest.Abroad(t, op, abroad)
+	other := operatortest.ForeignTeam(t, op, foreign)
 	other.WriteMailbox(protocol.Lead, "["+forged+"]")
 	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, protocol.Lead)); err != nil || got == "" {
 		t.Errorf("%+v, %v", got, err)

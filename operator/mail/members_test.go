@@ -79,9 +79,9 @@ func TestRegisterPutsOldMailAway(t *testing.T) {
 func TestAdmitAndDischarge(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	tm.ByFile("ours")
-	cfg := testenv.Value(op.Listing(t.Context(), abroad))(t)
+	cfg := testenv.Value(op.Listing(t.Context(), foreign))(t)
 	of := func() (*operator.State, *control.Member) {
 		s, led, err := mail.Of(op).JournalOf(t.Context(), cfg)
 		if err != nil || led {
@@ -111,9 +111,9 @@ func TestAdmitAndDischarge(t *testing.T) {
 func TestSigner(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	cfg := func() *team.Config {
-		return testenv.Value(op.Registry(t.Context(), abroad))(t)
+		return testenv.Value(op.Registry(t.Context(), foreign))(t)
 	}
 	signer := func(led bool, as string) (protocol.MemberName, error) {
 		s, _, err := mail.Of(op).JournalOf(t.Context(), cfg())
@@ -174,9 +174,9 @@ func TestArchiveOf(t *testing.T) {
 	if at, err := mail.Of(op).ArchiveOf(s, nil); at != s.Dir.Archive() || err != nil {
 		t.Errorf("%q, %v", at, err)
 	}
-	operatortest.Abroad(t, op, abroad)
-	cfg := testenv.Value(op.Listing(t.Context(), abroad))(t)
-	want := op.Home.Dir(op.RootURL, abroad, operator.UIDOf(cfg)).Archive()
+	operatortest.ForeignTeam(t, op, foreign)
+	cfg := testenv.Value(op.Listing(t.Context(), foreign))(t)
+	want := op.Home.Dir(op.RootURL, foreign, operator.UIDOf(cfg)).Archive()
 	if at, err := mail.Of(op).ArchiveOf(nil, cfg); at != want || err != nil || !strings.HasPrefix(at, op.Home.Path) {
 		t.Errorf("%q, not %q, %v", at, want, err)
 	}

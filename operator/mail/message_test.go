@@ -84,7 +84,7 @@ func TestMessageInATornMailbox(t *testing.T) {
 	t.Parallel()
 	op, ours := operatortest.API(t)
 	ours.ByFile("bob")
-	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
+	for _, tm := range []*operatortest.Rig{ours, operatortest.ForeignTeam(t, op, foreign, "bob")} {
 		send(t, tm, "bob", "older")
 		id := send(t, tm, "bob", "words").MsgID
 		whole := read(t, tm.Mailbox("bob"))
@@ -168,9 +168,9 @@ func TestMessages(t *testing.T) {
 func TestMessageOfATeamThatIsGone(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	id := send(t, tm, "theirs", "hi").MsgID
-	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(abroad)))
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(foreign)))
 	m := became(t, tm, id)
 	if is(t, m, mail.Queued, mail.Written); m.Entry.Index != -1 || m.Entry.Text != "hi" || !strings.HasPrefix(m.States[0].Evidence, "journal operator, seq ") {
 		t.Errorf("%+v", m)
@@ -182,14 +182,14 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 func TestMessageStaysDelivered(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	first := send(t, tm, "theirs", "first").MsgID
 	tm.WriteMailbox("theirs", "[]")
 	if m := became(t, tm, first); m.State != mail.Delivered {
 		t.Fatalf("%+v", m)
 	}
 	second := send(t, tm, "theirs", "second").MsgID
-	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(abroad)))
+	testenv.Must(t, os.RemoveAll(op.Root.TeamDir(foreign)))
 	if m := became(t, tm, first); m.State != mail.Delivered || m.States[len(m.States)-1].At == "" {
 		t.Errorf("first: %+v", m.States)
 	}
@@ -323,7 +323,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	t.Parallel()
 	op, ours := operatortest.API(t)
 	ours.ByFile("bob")
-	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
+	for _, tm := range []*operatortest.Rig{ours, operatortest.ForeignTeam(t, op, foreign, "bob")} {
 		t.Run(string(tm.Name), func(t *testing.T) {
 			tm.WriteMailbox("bob", `[{"from":"x","text":"older","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 			sent := []mail.Sent{send(t, tm, "bob", "words")}

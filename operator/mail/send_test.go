@@ -340,16 +340,16 @@ func TestSendFromInsideAMember(t *testing.T) {
 
 // In another program's team the operator sends as a member that is registered for that, and the
 // message is in the operator's own journal.
-func TestSendAbroad(t *testing.T) {
+func TestSendForeign(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	sent := send(t, tm, "theirs", "hi")
 	if e := inbox(t, tm, "theirs").Entries; len(e) != 1 || e[0].From != "waggle" || e[0].MsgID != sent.MsgID {
 		t.Fatalf("%+v", e)
 	}
 	send(t, tm, "theirs", "again")
-	cfg, err := op.Registry(t.Context(), abroad)
+	cfg, err := op.Registry(t.Context(), foreign)
 	if err != nil || len(cfg.Members) != 3 || cfg.Members[2].Name != "waggle" {
 		t.Fatalf("%+v, %v", cfg, err)
 	}
@@ -365,17 +365,17 @@ func TestSendAbroad(t *testing.T) {
 		{mail.Message{Text: "hi", Priority: record.PriorityInterrupt}, "another program leads this team"},
 	} {
 		c.m.To = address(t, "team-lead")
-		_, err := mail.Of(op).Send(t.Context(), abroad, c.m)
+		_, err := mail.Of(op).Send(t.Context(), foreign, c.m)
 		operatortest.Fails(t, err, operator.Refused, c.says)
 	}
 	tm.ByFile("second")
-	_, err = mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "theirs"), Text: "hi"})
+	_, err = mail.Of(op).Send(t.Context(), foreign, mail.Message{To: address(t, "theirs"), Text: "hi"})
 	operatortest.Fails(t, err, operator.Usage, "several members of this team were registered here: waggle, second")
-	got, err := mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
+	got, err := mail.Of(op).Send(t.Context(), foreign, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
 	if err != nil || got[0].State != mail.Written || inbox(t, tm, protocol.Lead).Entries[0].From != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err = mail.Of(op).Withdraw(t.Context(), abroad, got[0].MsgID)
+	_, err = mail.Of(op).Withdraw(t.Context(), foreign, got[0].MsgID)
 	operatortest.Fails(t, err, operator.Refused, "has another leader")
 }
 

@@ -161,13 +161,13 @@ func TestAdoptASession(t *testing.T) {
 	}
 	_, err := adopt("claude")
 	operatortest.Fails(t, err, operator.NotFound, "session-1a2b3c4d: there is none")
-	operatortest.Abroad(t, op, abroad)
+	operatortest.ForeignTeam(t, op, foreign)
 	_, err = adopt("claude")
 	operatortest.Fails(t, err, operator.NotFound, "names no process")
 	id, _ := session(t)
 	config := func(start string) {
-		write(t, op.Root.ConfigPath(abroad), fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":%q,"leadProcess":{"pid":%d,"pidSpace":"x","claimedAt":1795193125902,"procStart":%q},"members":[]}`,
-			abroad, abroad, uid, id.PID, start))
+		write(t, op.Root.ConfigPath(foreign), fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":%q,"leadProcess":{"pid":%d,"pidSpace":"x","claimedAt":1795193125902,"procStart":%q},"members":[]}`,
+			foreign, foreign, uid, id.PID, start))
 	}
 	config("1")
 	_, err = adopt("claude")
@@ -257,7 +257,7 @@ func TestAdoptHooked(t *testing.T) {
 func TestGuestIsRegisteredAndBounded(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	operatortest.Team(t, op, "ours", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	cat := []string{"cat"}
@@ -268,8 +268,8 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 		says string
 	}{
 		{"ours", teams.NewGuest{Name: "gopher", Command: cat}, operator.Usage, "waggle leads team ours itself"},
-		{abroad, teams.NewGuest{Name: "gopher"}, operator.Usage, "needs a command"},
-		{abroad, teams.NewGuest{Name: "theirs", Command: cat}, operator.Refused, "theirs in team session-1a2b3c4d was not registered here"},
+		{foreign, teams.NewGuest{Name: "gopher"}, operator.Usage, "needs a command"},
+		{foreign, teams.NewGuest{Name: "theirs", Command: cat}, operator.Refused, "theirs in team session-1a2b3c4d was not registered here"},
 		{"gone", teams.NewGuest{Name: "gopher", Command: cat}, operator.NotFound, "gone"},
 	} {
 		_, err := o.Guest(ctx, c.team, c.n)
@@ -278,11 +278,11 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 	if got := present(t, tm); !slices.Equal(got, []protocol.MemberName{protocol.Lead, "theirs"}) {
 		t.Fatalf("%v", got)
 	}
-	g, err := o.Guest(ctx, abroad, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir(), Mode: "plan"})
+	g, err := o.Guest(ctx, foreign, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir(), Mode: "plan"})
 	if err != nil || !g.Registered || g.Name != "gopher" || g.Instance == "" || g.State.Lead.Policy.Policy.Mode != "plan" || g.State.Lead.Policy.Policy.Version != 1 {
 		t.Fatalf("%+v, %v", g, err)
 	}
-	again, err := o.Guest(ctx, abroad, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir()})
+	again, err := o.Guest(ctx, foreign, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir()})
 	if err != nil || again.Registered || again.Instance != g.Instance || again.State.Lead.Policy.Policy.Mode != "default" || again.State.Lead.Policy.Policy.Version != 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -295,15 +295,15 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, abroad)
-	g, err := teams.Of(op).Guest(t.Context(), abroad, teams.NewGuest{Name: "gopher", Command: []string{"cat"}, Cwd: t.TempDir()})
+	tm := operatortest.ForeignTeam(t, op, foreign)
+	g, err := teams.Of(op).Guest(t.Context(), foreign, teams.NewGuest{Name: "gopher", Command: []string{"cat"}, Cwd: t.TempDir()})
 	testenv.Must(t, err)
 	write(t, tm.Mailbox("gopher"), `[{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1@gopher\",\"from\":\"team-lead\",\"timestamp\":\"2026-11-22T16:00:00.000Z\"}","timestamp":"2026-11-22T16:00:00.000Z","read":false}]`)
 	testenv.Must(t, g.Run(t.Context(), worker.Options{Environ: op.Environ, Log: op.Log}))
 	if got := present(t, tm); slices.Contains(got, "gopher") {
 		t.Errorf("%v", got)
 	}
-	in, err := mail.Of(op).Inbox(t.Context(), abroad, protocol.Lead, false)
+	in, err := mail.Of(op).Inbox(t.Context(), foreign, protocol.Lead, false)
 	if err != nil || len(in.Entries) == 0 || in.Entries[len(in.Entries)-1].Kind != string(protocol.KindShutdownApproved) {
 		t.Errorf("%+v, %v", in, err)
 	}

@@ -156,9 +156,9 @@ func TestClear(t *testing.T) {
 	live := operatortest.Team(t, op, "live", record.PolicySet{})
 	live.Member("ann", operatortest.Idle)
 	operatortest.Fails(t, o.Clear(ctx, "live", note), operator.Locked, "team live is live")
-	operatortest.Abroad(t, op, abroad)
-	operatortest.Fails(t, o.Clear(ctx, abroad, note), operator.Refused, "of which this waggle has no records")
-	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
+	operatortest.ForeignTeam(t, op, foreign)
+	operatortest.Fails(t, o.Clear(ctx, foreign, note), operator.Refused, "of which this waggle has no records")
+	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(foreign)) {
 		t.Error("it is gone all the same")
 	}
 	// Clear puts away the rest of a team that has ended without a note.

@@ -124,7 +124,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 }
 
 // Delete removes another program's team, or puts it away with Keep.
-func TestDeleteAbroad(t *testing.T) {
+func TestDeleteForeign(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		do    teams.DeleteOptions
@@ -135,11 +135,11 @@ func TestDeleteAbroad(t *testing.T) {
 		{teams.DeleteOptions{Keep: true, Tasks: true}, "archived"},
 	} {
 		op := operatortest.New(t)
-		tm := operatortest.Abroad(t, op, abroad)
+		tm := operatortest.ForeignTeam(t, op, foreign)
 		write(t, tm.Mailbox("theirs"), "[]")
-		write(t, filepath.Join(op.Root.TasksDir(abroad), "1.json"), `{"id":"1","subject":"s","description":"","status":"pending","blocks":[],"blockedBy":[]}`)
-		d, err := teams.Of(op).Delete(t.Context(), abroad, c.do)
-		if err != nil || d.Tasks != c.tasks || (d.Archive != "") != c.do.Keep || exists(op.Root.TeamDir(abroad)) || exists(op.Root.TasksDir(abroad)) == c.do.Tasks {
+		write(t, filepath.Join(op.Root.TasksDir(foreign), "1.json"), `{"id":"1","subject":"s","description":"","status":"pending","blocks":[],"blockedBy":[]}`)
+		d, err := teams.Of(op).Delete(t.Context(), foreign, c.do)
+		if err != nil || d.Tasks != c.tasks || (d.Archive != "") != c.do.Keep || exists(op.Root.TeamDir(foreign)) || exists(op.Root.TasksDir(foreign)) == c.do.Tasks {
 			t.Errorf("%+v: %+v, %v", c.do, d, err)
 		}
 		if c.do.Keep && !exists(filepath.Join(d.Archive, "team", "inboxes", "theirs.json")) {
@@ -219,10 +219,10 @@ func TestRemove(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	operatortest.Fails(t, o.Remove(ctx, "gone", "ann"), operator.NotFound, "gone")
-	other := operatortest.Abroad(t, op, abroad, "theirs")
+	other := operatortest.ForeignTeam(t, op, foreign, "theirs")
 	other.ByFile("ours")
-	operatortest.Fails(t, o.Remove(ctx, abroad, "theirs"), operator.Refused, "theirs was not registered here")
-	testenv.Must(t, o.Remove(ctx, abroad, "ours"))
+	operatortest.Fails(t, o.Remove(ctx, foreign, "theirs"), operator.Refused, "theirs was not registered here")
+	testenv.Must(t, o.Remove(ctx, foreign, "ours"))
 	if got := present(t, other); !slices.Equal(got, []protocol.MemberName{protocol.Lead, "theirs"}) {
 		t.Errorf("%v", got)
 	}
@@ -337,9 +337,9 @@ func TestRestoreOfAnotherProgramsTeam(t *testing.T) {
 	t.Parallel()
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
-	operatortest.Abroad(t, op, abroad, "theirs")
+	operatortest.ForeignTeam(t, op, foreign, "theirs")
 	var tar bytes.Buffer
-	if _, err := o.Backup(ctx, abroad, &tar); err != nil {
+	if _, err := o.Backup(ctx, foreign, &tar); err != nil {
 		t.Fatal(err)
 	}
 	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{As: "copy"})

@@ -42,10 +42,10 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%+v, %v", in, err)
 		}
 	}
-	operatortest.Abroad(t, op, abroad)
-	_, err := o.Migrate(ctx, abroad, mailbox.JSONL)
+	operatortest.ForeignTeam(t, op, foreign)
+	_, err := o.Migrate(ctx, foreign, mailbox.JSONL)
 	operatortest.Fails(t, err, operator.Refused, "is not led by waggle")
-	if m, err := o.Migrate(ctx, abroad, mailbox.Array); err != nil || m.Changed {
+	if m, err := o.Migrate(ctx, foreign, mailbox.Array); err != nil || m.Changed {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err = o.Migrate(ctx, "gone", mailbox.JSONL)

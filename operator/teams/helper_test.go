@@ -17,8 +17,8 @@ import (
 	"waggle/record"
 )
 
-// abroad is the name of a team that another program leads.
-const abroad protocol.TeamName = "session-1a2b3c4d"
+// foreign is the name of a team that another program leads.
+const foreign protocol.TeamName = "session-1a2b3c4d"
 
 // join makes a member whose process does not run.
 func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Instance {

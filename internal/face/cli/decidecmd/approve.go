@@ -237,11 +237,11 @@ func answerOne(ctx context.Context, a *app.App, op operator.Operator, ids []stri
 	return sayLearned(ctx, a, op, name, results, with.Lesson)
 }
 
-// sayLearned makes the rule of answers, nil for none, and prints what was decided and learned.
+// sayLearned makes the rule of answers, nil for none, unless all were refused, and prints what was decided and learned.
 func sayLearned(ctx context.Context, a *app.App, op operator.Operator, name protocol.TeamName, results []decide.Decided, lesson *decide.Lesson) error {
 	doc := policyview.DecidedList{Results: results}
 	var learned page.Page
-	if lesson != nil {
+	if lesson != nil && slices.ContainsFunc(results, decide.Decided.Allows) {
 		var err error
 		if doc.Policy, learned, err = learn(ctx, a, op, name, results, *lesson); err != nil {
 			return errors.Join(err, sayDecided(a, name, results, nil, nil))

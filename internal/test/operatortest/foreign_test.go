@@ -11,9 +11,9 @@ import (
 )
 
 // A team of another program has no journal here; a team of waggle has the members that were made.
-func TestAbroad(t *testing.T) {
+func TestForeignTeam(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Abroad(t, op, "session-1a2b3c4d", "theirs")
+	tm := operatortest.ForeignTeam(t, op, "session-1a2b3c4d", "theirs")
 	tm.ByFile("ours")
 	cfg, err := op.Registry(t.Context(), tm.Name)
 	if err != nil || !slices.Equal(cfg.Present(), []protocol.MemberName{protocol.Lead, "theirs", "ours"}) {

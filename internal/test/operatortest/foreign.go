@@ -14,9 +14,9 @@ import (
 	"waggle/team"
 )
 
-// Abroad makes the files of a team that another program leads, with a session of its own
+// ForeignTeam makes the files of a team that another program leads, with a session of its own
 // and these members beside the lead.
-func Abroad(t testing.TB, op operator.Operator, name protocol.TeamName, members ...protocol.MemberName) *Rig {
+func ForeignTeam(t testing.TB, op operator.Operator, name protocol.TeamName, members ...protocol.MemberName) *Rig {
 	t.Helper()
 	entries := []map[string]any{{"name": "team-lead", "agentType": "team-lead", "tmuxPaneId": "leader", "cwd": "/"}}
 	for i, m := range members {
